@@ -1,0 +1,1 @@
+"""Did this change move my model's accuracy, or is it the seed?"""

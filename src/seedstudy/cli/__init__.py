@@ -1,0 +1,35 @@
+"""The command line: the only place that reads arguments, and files for a command.
+
+Exit codes: 0 done, 1 a run or a check failed, 2 bad input (one line on standard error), 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import typer
+
+from seedstudy.errors import UserError
+
+app = typer.Typer(
+    name="seedstudy",
+    help="Did this change move my model's accuracy, or is it the seed?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def main() -> None:
+    """Run the command line; a user's mistake is one line, never a traceback."""
+    for area in AREAS:
+        importlib.import_module(f"seedstudy.cli.{area}")
+    try:
+        app()
+    except UserError as error:
+        print(f"seedstudy: {error}", file=sys.stderr)
+        sys.exit(2)
+    except BrokenPipeError:
+        sys.exit(1)

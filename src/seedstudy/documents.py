@@ -1,0 +1,122 @@
+"""YAML documents with a schema: strict types, unknown and repeated keys refused, one line for each mistake."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from seedstudy.errors import UserError
+
+Model = TypeVar("Model", bound=BaseModel)
+
+# PyYAML reads 1e-4 as text, since YAML 1.1 wants a point and a sign; people and every other program write 1e-4.
+_FLOAT = re.compile(r"^[-+]?(?:\d[\d_]*)(?:\.\d*)?[eE][-+]?\d+$")
+_REMEDIES = {
+    "extra_forbidden": "unknown key; remove it or correct its spelling",
+    "missing": "is missing; add it",
+}
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe YAML that refuses a repeated key instead of keeping the last one."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[object] = set()
+        for key, _ in node.value:
+            name = self.construct_object(key, deep=True)
+            if name in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"key {name!r} is given twice", key.start_mark)
+            seen.add(name)
+        return super().construct_mapping(node, deep=deep)
+
+
+_Loader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789"))
+
+
+def read_text(path: Path) -> str:
+    """Text of a UTF-8 file.
+
+    Raises
+    ------
+    UserError
+        The file cannot be read or is not UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(path, f"is not UTF-8 text (byte {error.start}); save it as UTF-8") from error
+    except OSError as error:
+        raise UserError(path, f"cannot be read: {error.strerror}") from error
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Top-level mapping of a YAML file.
+
+    Raises
+    ------
+    UserError
+        The file cannot be read, is no YAML, repeats a key, or holds something else than a mapping.
+    """
+    try:
+        content = yaml.load(read_text(path), Loader=_Loader)  # noqa: S506 - a SafeLoader
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        line = f", line {mark.line + 1}" if mark else ""
+        raise UserError(f"{path}{line}", f"{error.problem}; correct the YAML") from error
+    except yaml.YAMLError as error:
+        raise UserError(path, f"is no YAML: {error}") from error
+    except RecursionError as error:
+        raise UserError(path, "is nested too deeply") from error
+    if not isinstance(content, dict):
+        raise UserError(path, f"holds {_kind(content)}; a mapping of keys to values is needed")
+    return content
+
+
+def validate(
+    content: dict[str, Any], model: type[Model], where: object, context: dict[str, Any] | None = None
+) -> Model:
+    """Check a mapping against its schema.
+
+    Parameters
+    ----------
+    content : dict
+        As read from YAML or JSON.
+    model : type of pydantic model
+        The schema.
+    where : object
+        File named in the message.
+    context : dict, optional
+        For the schema's own validators: `folder` is where relative paths start.
+
+    Raises
+    ------
+    UserError
+        Names the key of the first mistake, and how many there are.
+    """
+    try:
+        # Through JSON, since only there pydantic's strict mode takes a list for a tuple, and nothing else for it.
+        return model.model_validate_json(json.dumps(content), strict=True, context=context)
+    except (TypeError, ValueError) as error:
+        if not isinstance(error, ValidationError):
+            raise UserError(where, f"holds a value of no use here: {error}") from error
+        mistakes = error.errors()
+        first = mistakes[0]
+        key = ".".join(str(part) for part in first["loc"]) or "the document"
+        remedy = _REMEDIES.get(first["type"], first["msg"].removeprefix("Value error, "))
+        more = f" ({len(mistakes) - 1} more)" if len(mistakes) > 1 else ""
+        raise UserError(f"{where}: {key}", f"{remedy}{more}") from error
+
+
+def load_document(path: Path, model: type[Model]) -> Model:
+    """Read and check a YAML file whose relative paths start at its folder; see `read_yaml` and `validate`."""
+    return validate(read_yaml(path), model, path, {"folder": path.parent})
+
+
+def _kind(value: object) -> str:
+    return {type(None): "nothing", list: "a list", str: "text"}.get(type(value), f"a {type(value).__name__}")

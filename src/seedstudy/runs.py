@@ -1,0 +1,276 @@
+"""The run record, the ledger that keeps one for each seed, and the table that is made of them.
+
+The table is the contract between the halves of the house: training ends in it, statistics and figures start from it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field
+
+from seedstudy.documents import read_text, validate
+from seedstudy.errors import UserError
+
+Status = Literal["ok", "diverged", "failed"]
+STATUSES: tuple[Status, ...] = ("ok", "diverged", "failed")
+CURVE_SUFFIX = "_curve"
+
+
+class Epoch(BaseModel):
+    """Metrics after an epoch; not finite values, of a diverging run, are kept as null."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    epoch: Annotated[int, Field(ge=1)]
+    step: Annotated[int, Field(ge=1)]
+    train_loss: float | None
+    metrics: dict[str, float | None]
+
+
+class RunRecord(BaseModel):
+    """All that is known of one run: one configuration, one seed.
+
+    Attributes
+    ----------
+    metrics : dict
+        After the last epoch, unrounded; empty unless `status` is `ok`.
+    train_seconds, evaluation_seconds : float or None
+        Wall time of the epochs' training and of their evaluations, without tracing and compilation.
+    samples_per_second : float or None
+        Training rows over `train_seconds`.
+    weights_digest : str or None
+        SHA-256 of the final parameters' bytes.
+    provenance : dict
+        Versions, machine, commit, data hash, and the switches found in force.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    configuration: str
+    model: str
+    dataset: str
+    architecture: str
+    precision: Literal["fp32", "tf32", "amp"]
+    compute_type: str
+    xla: bool
+    workers: Annotated[int, Field(ge=1)]
+    seed: Annotated[int, Field(ge=0)]
+    status: Status
+    cause: str | None = None
+    metrics: dict[str, float] = {}
+    curve: tuple[Epoch, ...] = ()
+    epochs: int
+    steps_per_epoch: int | None = None
+    train_seconds: float | None = None
+    evaluation_seconds: float | None = None
+    samples_per_second: float | None = None
+    weights_digest: str | None = None
+    run_digest: str
+    plan_digest: str
+    provenance: dict[str, Any]
+
+
+class Ledger:
+    """Records of one configuration, a file a seed, keyed by its run digest.
+
+    A record is published whole or not at all, and a finished one is never replaced: an `ok` or `diverged` run is what
+    the seed gives. Only a `failed` record makes room, for a retry that the user asked for.
+
+    Parameters
+    ----------
+    root : Path
+        Folder of all ledgers.
+    run_digest : str
+        Which configuration.
+    """
+
+    def __init__(self, root: Path, run_digest: str) -> None:
+        self.folder = root / run_digest
+        self.run_digest = run_digest
+
+    def path(self, seed: int) -> Path:
+        """File of a seed's record."""
+        return self.folder / f"seed-{seed}.json"
+
+    def read(self, seed: int) -> RunRecord | None:
+        """The record of a seed, or None.
+
+        Raises
+        ------
+        UserError
+            The file is damaged or belongs to another run.
+        """
+        path = self.path(seed)
+        if not path.exists():
+            return None
+        try:
+            content = json.loads(read_text(path))
+        except json.JSONDecodeError as error:
+            raise UserError(f"{path}, line {error.lineno}", "is no JSON; remove the file to train this seed") from error
+        if not isinstance(content, dict):
+            raise UserError(path, "is no run record; remove the file to train this seed")
+        record = validate(content, RunRecord, path)
+        if (record.seed, record.run_digest) != (seed, self.run_digest):
+            raise UserError(path, f"records seed {record.seed} of {record.run_digest}; it was moved here")
+        return record
+
+    def missing(self, seeds: Iterable[int], retry_failed: bool = False) -> list[int]:
+        """Those of the seeds that are still to be trained."""
+        found = {seed: self.read(seed) for seed in seeds}
+        return [s for s, record in found.items() if record is None or (retry_failed and record.status == "failed")]
+
+    def write(self, record: RunRecord) -> None:
+        """Add a record, durably.
+
+        Raises
+        ------
+        UserError
+            The seed has a finished record already, or the folder cannot be written.
+        """
+        path = self.path(record.seed)
+        text = json.dumps(record.model_dump(mode="json"), indent=1, allow_nan=False) + "\n"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            existing = self.read(record.seed)
+            if existing is not None and existing.status != "failed":
+                raise UserError(path, "is finished already; a finished run is never replaced")
+            write_atomically(path, text)
+        except OSError as error:
+            raise UserError(path, f"cannot be written: {error.strerror}") from error
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Publish a text file whole or not at all, and on the disk before its name is."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+LEADING = ("configuration", "model", "dataset", "architecture", "precision", "xla", "workers", "seed", "status")
+TRAILING = (
+    "epochs",
+    "train_seconds",
+    "samples_per_second",
+    "weights_digest",
+    "plan_digest",
+    "commit",
+    "run_digest",
+    "compute_type",
+    "data_sha256",
+    "machine",
+    "evaluation_seconds",
+    "steps_per_epoch",
+    "cause",
+)
+
+
+def runs_table(records: Iterable[RunRecord]) -> pd.DataFrame:
+    """One row a run, in the given order, nothing rounded.
+
+    Parameters
+    ----------
+    records : iterable of RunRecord
+
+    Returns
+    -------
+    DataFrame
+        Columns `LEADING`, the metrics, `TRAILING`, then `<metric>_curve`: its values after each epoch.
+    """
+    rows, metrics = [], dict[str, None]()
+    for record in records:
+        row = record.model_dump(include={*LEADING, *TRAILING})
+        row |= {key: record.provenance.get(key) for key in ("commit", "data_sha256", "machine")}
+        row |= record.metrics
+        metrics |= dict.fromkeys(record.metrics)
+        metrics |= dict.fromkeys(name for epoch in record.curve for name in epoch.metrics)
+        for name in metrics:
+            values = (epoch.metrics.get(name) for epoch in record.curve)
+            row[name + CURVE_SUFFIX] = " ".join("nan" if value is None else repr(value) for value in values)
+        rows.append(row)
+    curves = [name + CURVE_SUFFIX for name in metrics]
+    return pd.DataFrame(rows, columns=[*LEADING, *metrics, *TRAILING, *curves])
+
+
+def runs_csv(table: pd.DataFrame) -> str:
+    """The table as CSV text: floats in the shortest form that reads back the same, booleans as true and false."""
+    text = table.copy()
+    text["xla"] = text["xla"].map({True: "true", False: "false"})
+    for name in ("workers", "seed", "epochs", "steps_per_epoch"):
+        text[name] = text[name].astype("Int64")
+    csv: str = text.to_csv(index=False, lineterminator="\n")
+    return csv
+
+
+def read_runs(path: Path, metric: str) -> pd.DataFrame:
+    """Read a table of runs that this project wrote.
+
+    Parameters
+    ----------
+    path : Path
+        A CSV file with at least the columns `LEADING`, the metric and `plan_digest`.
+    metric : str
+        Column of the metric.
+
+    Returns
+    -------
+    DataFrame
+        `xla` is boolean, `workers` and `seed` are int64, the metric is float64 and missing unless `status` is `ok`.
+
+    Raises
+    ------
+    UserError
+        Names line and column of the first value that is not what its column needs, or a run that stands twice.
+    """
+    read_text(path)
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise UserError(path, f"is no CSV table of runs: {error}") from error
+    for column in (*LEADING, metric, "plan_digest"):
+        if column not in table:
+            raise UserError(path, f"has no column {column}")
+    if table.empty:
+        raise UserError(path, "holds no run")
+    _refuse(path, table, "status", ~table["status"].isin(STATUSES), f"is none of {', '.join(STATUSES)}")
+    _refuse(path, table, "xla", ~table["xla"].isin(("true", "false")), "is neither true nor false")
+    table["xla"] = table["xla"] == "true"
+    for column in ("workers", "seed"):
+        _refuse(path, table, column, ~table[column].str.fullmatch(r"[0-9]{1,18}"), "is no whole number")
+        table[column] = table[column].astype(np.int64)
+    finished = table["status"] == "ok"
+    number = table[metric].map(_number)
+    _refuse(path, table, metric, finished & ~np.isfinite(number), "is no finite number though the run is ok")
+    _refuse(path, table, metric, ~finished & (table[metric] != ""), "is given though the run is not ok")
+    table[metric] = number
+    _refuse(path, table, "seed", table.duplicated(["configuration", "seed"]), "stands twice for its configuration")
+    return table
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _refuse(path: Path, table: pd.DataFrame, column: str, bad: pd.Series, problem: str) -> None:
+    if bad.any():
+        row = int(np.argmax(bad.to_numpy()))
+        raise UserError(f"{path}, line {row + 2}, column {column}", f"{table[column].iloc[row]!r} {problem}")

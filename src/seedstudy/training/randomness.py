@@ -1,0 +1,182 @@
+"""Every random number of a training, as a pure function of (seed, stream, step).
+
+The generator is Philox4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011): the key is the
+seed, the 128-bit counter is (stream, step, block). Nothing is consumed, so a draw does not depend on what was drawn
+before it, and a rank can draw its own rows of a global batch by starting at a later block.
+
+Only full-range integers are asked of TensorFlow, and only exact operations follow (integer sums, comparisons, one
+rounding): TensorFlow's ready-made uniforms and normals differ between compiled and uncompiled code, these bits do not.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import tensorflow as tf
+
+PHILOX = 1  # tf.random.Algorithm.PHILOX, as the raw operation takes it
+LANES = 8  # 16-bit numbers in one 128-bit block
+STEP_BITS = 40
+STREAM_MEMBERS = 1 << 16
+
+
+class Stream(IntEnum):
+    """What a number is drawn for; each kind has `STREAM_MEMBERS` members (a parameter, a layer)."""
+
+    WEIGHTS = 1
+    ORDER = 2
+    DROPOUT = 3
+
+
+def lanes(
+    seed: tf.Tensor, stream: Stream, member: int, step: tf.Tensor, first: int | tf.Tensor, count: int
+) -> tf.Tensor:
+    """16-bit random numbers.
+
+    Parameters
+    ----------
+    seed : tensor of uint64, shape ()
+        The run's seed.
+    stream, member : Stream, int
+        What is drawn: the kind and which of its members.
+    step : tensor of int64, shape ()
+        Step (dropout), epoch (order) or 0 (weights); below 2 ** 40.
+    first, count : int
+        Which numbers of the sequence: `first` must be a multiple of 8 and `count` is a Python integer.
+
+    Returns
+    -------
+    tensor of uint16, shape (count,)
+        Uniform over 0 .. 65535.
+
+    Raises
+    ------
+    ValueError
+        `member` does not fit its stream.
+    """
+    if not 0 <= member < STREAM_MEMBERS:
+        raise ValueError(f"stream {stream.name} has {STREAM_MEMBERS} members; there is no {member}")
+    kind = (int(stream) * STREAM_MEMBERS + member) << STEP_BITS
+    high = tf.constant(kind, tf.uint64) + tf.cast(step, tf.uint64)
+    low = tf.cast(tf.convert_to_tensor(first, tf.int64) // LANES, tf.uint64)
+    words = tf.raw_ops.StatelessRandomUniformFullIntV2(
+        shape=[-(-count // 2)],
+        key=tf.reshape(seed, [1]),
+        counter=tf.stack([low, high]),
+        alg=PHILOX,
+        dtype=tf.uint32,
+    )
+    return tf.reshape(tf.bitcast(words, tf.uint16), [-1])[:count]
+
+
+def uniform(seed: tf.Tensor, stream: Stream, member: int, shape: tuple[int, ...], limit: float) -> tf.Tensor:
+    """Uniform numbers in (-limit, limit), for initial weights.
+
+    Parameters
+    ----------
+    seed, stream, member
+        As for `lanes`.
+    shape : tuple of int
+        Shape of the result.
+    limit : float
+        Half-width of the interval.
+
+    Returns
+    -------
+    tensor of float32
+        Midpoints of 2 ** 16 equal cells: symmetric, never 0, one rounding each.
+    """
+    size = _size(shape)
+    number = tf.cast(lanes(seed, stream, member, tf.constant(0, tf.int64), 0, size), tf.int32)
+    centred = tf.cast(2 * number - 65535, tf.float32)
+    return tf.reshape(centred * tf.constant(limit / 65536, tf.float32), shape)
+
+
+def normal(seed: tf.Tensor, stream: Stream, member: int, shape: tuple[int, ...], sd: float) -> tf.Tensor:
+    """Approximately normal numbers, for initial weights: the sum of 12 uniforms (Irwin-Hall).
+
+    Mean 0, standard deviation `sd`, excess kurtosis -0.1, bounded at 6 `sd`. The logarithm and cosine of exact
+    methods are rounded differently by different compilers; an integer sum is not.
+
+    Parameters
+    ----------
+    seed, stream, member, shape
+        As for `uniform`.
+    sd : float
+        Standard deviation.
+
+    Returns
+    -------
+    tensor of float32
+    """
+    terms = 12
+    size = _size(shape)
+    numbers = lanes(seed, stream, member, tf.constant(0, tf.int64), 0, terms * size)
+    total = tf.reduce_sum(tf.reshape(tf.cast(numbers, tf.int32), [size, terms]), axis=1)
+    # One uniform has variance (65536 ** 2 - 1) / 12, twelve of them 65536 ** 2 - 1; doubled to stay an integer.
+    centred = tf.cast(2 * total - terms * 65535, tf.float32)
+    return tf.reshape(centred * tf.constant(sd / (2 * (65536**2 - 1) ** 0.5), tf.float32), shape)
+
+
+def permutation(seed: tf.Tensor, epoch: tf.Tensor, rows: int) -> tf.Tensor:
+    """Order of the training rows in an epoch: sorted by a random key, equal keys by row.
+
+    Parameters
+    ----------
+    seed : tensor of uint64, shape ()
+        The run's seed.
+    epoch : tensor of int64, shape ()
+        Counted from 0.
+    rows : int
+        Number of rows.
+
+    Returns
+    -------
+    tensor of int32, shape (rows,)
+        Each of 0 .. rows - 1 once.
+    """
+    numbers = tf.reshape(tf.cast(lanes(seed, Stream.ORDER, 0, epoch, 0, 2 * rows), tf.int64), [rows, 2])
+    key = (numbers[:, 0] * 65536 + numbers[:, 1]) * 2**31 + tf.range(rows, dtype=tf.int64)
+    return tf.cast(tf.sort(key) % 2**31, tf.int32)
+
+
+def dropout(
+    value: tf.Tensor, rate: float, seed: tf.Tensor, layer: int, step: tf.Tensor, first_row: int | tf.Tensor
+) -> tf.Tensor:
+    """Zero each activation with probability `rate` and scale the others (Srivastava et al., JMLR 2014).
+
+    Parameters
+    ----------
+    value : tensor of float, shape (rows, width)
+        Activations of this rank's rows of the global batch.
+    rate : float
+        Rounded to a multiple of 1 / 65536.
+    seed : tensor of uint64, shape ()
+        The run's seed.
+    layer : int
+        Which layer.
+    step : tensor of int64, shape ()
+        Training step, from 0.
+    first_row : int
+        Place of the first of these rows in the global batch; times the width a multiple of 8.
+
+    Returns
+    -------
+    tensor like `value`
+        The same whatever the number of ranks that share the batch.
+    """
+    rows, width = value.shape
+    dropped = round(rate * 65536)
+    if dropped == 0:
+        return value
+    number = lanes(seed, Stream.DROPOUT, layer, step, tf.cast(first_row, tf.int64) * width, rows * width)
+    keep = tf.reshape(tf.cast(number, tf.int32) >= dropped, [rows, width])
+    scale = tf.constant(65536 / (65536 - dropped), value.dtype)
+    return tf.where(keep, value * scale, tf.zeros_like(value))
+
+
+def _size(shape: tuple[int, ...]) -> int:
+    size = 1
+    for length in shape:
+        size *= length
+    return size
