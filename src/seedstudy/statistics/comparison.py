@@ -1,0 +1,180 @@
+"""The engine of every comparison: the cells of a family, each with its verdict, and the family as a whole.
+
+Tables, figures and the command line all call `compare_family`; nothing is computed anywhere else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from statsmodels.stats.multitest import multipletests
+
+from seedstudy.statistics.cell_comparison import CellComparison, Holm, compare_cell
+from seedstudy.statistics.cells import FamilyLike, split_cells
+from seedstudy.statistics.difference import paired as paired_estimate
+from seedstudy.statistics.estimate import Estimate
+from seedstudy.statistics.verdict import Label, Question, Verdict, decide, undecided
+
+
+@dataclass(frozen=True)
+class FamilyComparison:
+    """The cells of a family and the family as a whole.
+
+    ``everywhere`` holds in each cell at once (`everywhere_p` is the largest p of TOST: intersection-union, no
+    correction). ``average`` is the verdict on the mean effect over the cells, each cell weighing the same.
+    """
+
+    name: str
+    cells: tuple[CellComparison, ...]
+    everywhere: Label
+    everywhere_p: float
+    everywhere_sentence: str
+    average: Verdict
+
+
+def compare_family(
+    runs: pd.DataFrame,
+    family: FamilyLike,
+    metric: str,
+    margin: float,
+    alpha: float = 0.05,
+    paired: bool = False,
+    resamples: int = 10_000,
+    rng: np.random.Generator | None = None,
+) -> FamilyComparison:
+    """Compare the two arms of a family in each cell and over all cells.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        One row a run, as `split_cells` takes it.
+    family : FamilyLike
+        Axis, arms (reference, treatment) and axes of the cells.
+    metric : str
+        Column of the metric.
+    margin : float
+        Largest difference that does not matter, > 0, in units of the metric.
+    alpha : float
+        Level of each one-sided test of the margin and of each two-sided test.
+    paired : bool
+        Whether a seed fixes the same random streams in both arms. The verdict is then paired by seed in every cell
+        whose arms hold the same seeds, and Welch's in the others.
+    resamples : int
+        Permutations a cell; 0 leaves the permutation test out.
+    rng : numpy.random.Generator, optional
+        Source of the permutations; needed when ``resamples`` is positive.
+
+    Returns
+    -------
+    FamilyComparison
+        Cells sorted by their axes; independent of the order of the rows.
+
+    Raises
+    ------
+    UserError
+        As in `split_cells`.
+    ValueError
+        If the margin or alpha is out of range, or ``rng`` is missing.
+
+    Notes
+    -----
+    Nulls and alternatives stand in each verdict's sentence. Assumes independent seeds and near-normal means of the arms
+    (or of the differences). Holm's adjustment is that of ``statsmodels.stats.multitest.multipletests``.
+    """
+    if resamples and rng is None:
+        raise ValueError("permutations need an explicit rng")
+    ((axis, _),) = family.between.items()
+    cells = [
+        compare_cell(cell, axis, metric, margin, alpha, paired, resamples, rng)
+        for cell in split_cells(runs, family, metric)
+    ]
+    cells = _with_holm(cells, alpha)
+    label, p, sentence = _everywhere(cells, metric, margin, alpha)
+    return FamilyComparison(family.name, tuple(cells), label, p, sentence, _average(cells, metric, margin, alpha))
+
+
+def _with_holm(cells: list[CellComparison], alpha: float) -> list[CellComparison]:
+    """Adjust each kind of p over the cells."""
+    kinds = ("p_difference", "p_equivalent", "p_beyond")
+    adjusted = {
+        kind: multipletests([getattr(cell.verdict, kind) for cell in cells], alpha, method="holm")[1] for kind in kinds
+    }
+    result = []
+    for index, cell in enumerate(cells):
+        p = {kind: float(adjusted[kind][index]) for kind in kinds}
+        label = Label.INCONCLUSIVE
+        if p["p_equivalent"] < alpha:
+            label = Label.EQUIVALENT_NONZERO if p["p_difference"] < alpha else Label.EQUIVALENT
+        elif p["p_beyond"] < alpha:
+            label = Label.DIFFERENT
+        result.append(replace(cell, holm=Holm(**p, label=label)))
+    return result
+
+
+def _everywhere(cells: list[CellComparison], metric: str, margin: float, alpha: float) -> tuple[Label, float, str]:
+    p = max(cell.verdict.p_equivalent for cell in cells)
+    different = [cell for cell in cells if cell.holm.p_beyond < alpha]
+    nonzero = [cell for cell in cells if cell.holm.p_difference < alpha]
+    count = f"{len(cells)} cell{'s' if len(cells) > 1 else ''}"
+    tested = f"null: in some cell the true difference of {metric} is at least {margin:g} in size; alternative: in none"
+    if p < alpha:
+        label = Label.EQUIVALENT_NONZERO if nonzero else Label.EQUIVALENT
+        end = (
+            f"{len(nonzero)} with a detectable difference (Holm)"
+            if nonzero
+            else "none with a detectable difference (Holm)"
+        )
+        text = f"{label.value} everywhere: {count}, {end}; {tested}; largest p = {p:.2g}, rejected at {alpha:g}."
+    elif different:
+        label = Label.DIFFERENT
+        names = "; ".join(cell.cell.name for cell in different)
+        text = f"{label.value} in {len(different)} of {count} (Holm): {names}."
+    else:
+        label = Label.INCONCLUSIVE
+        names = "; ".join(cell.cell.name for cell in cells if cell.verdict.p_equivalent >= alpha)
+        text = (
+            f"{label.value}: {tested}; largest p = {p:.2g}, not rejected at {alpha:g}; not shown equivalent: {names}."
+        )
+    failed = sum(cell.failures.reference.count + cell.failures.treatment.count for cell in cells)
+    return label, p, text + (f" {failed} failed run(s) in the cells, named there." if failed else "")
+
+
+def _average(cells: list[CellComparison], metric: str, margin: float, alpha: float) -> Verdict:
+    """Verdict on the mean effect over the cells.
+
+    Cells paired by seed share their random streams, so the effects are averaged seed by seed first; unpaired cells are
+    taken as independent, with Satterthwaite's degrees of freedom.
+    """
+    axis, a, b = cells[0].axis, cells[0].reference.label, cells[0].treatment.label
+    contrast = f"{axis} {b} minus {a} on average over {len(cells)} cells"
+    estimates = [cell.estimate for cell in cells]
+    if all(cell.method == "paired" for cell in cells):
+        by_seed = [
+            {
+                seed: float(y) - float(x)
+                for seed, x in zip(cell.reference.seeds, cell.reference.values, strict=True)
+                if (y := dict(zip(cell.treatment.seeds, cell.treatment.values, strict=True)).get(seed)) is not None
+            }
+            for cell in cells
+        ]
+        common = [seed for seed in by_seed[0] if all(seed in effects for effects in by_seed)]
+        if len(common) >= 2:
+            effects = np.array([[effects[seed] for seed in common] for effects in by_seed]).mean(axis=0)
+            estimate = paired_estimate(np.zeros(effects.size), effects)
+            question = Question(metric, contrast, "effects averaged a seed", f"n = {len(common)} seeds")
+            return decide(estimate, margin, question, len(common), alpha, paired=True)
+    n = min(min(cell.reference.n, cell.treatment.n) for cell in cells)
+    question = Question(metric, contrast, "cells taken as independent", f"n >= {n} an arm and cell")
+    known = [estimate for estimate in estimates if estimate is not None]
+    if len(known) < len(cells):
+        return undecided(margin, alpha, question)
+    variances = np.array([float(estimate.se) ** 2 for estimate in known])
+    total = variances.sum()
+    weights = variances / total if total > 0 else np.full(variances.size, 1.0 / variances.size)
+    df = 1.0 / np.sum(weights**2 / np.array([float(estimate.df) for estimate in known]))
+    value = float(np.mean([float(estimate.value) for estimate in known]))
+    slack = max(float(estimate.slack) for estimate in known)
+    pooled = Estimate(value, float(np.sqrt(total)) / len(known), float(df), slack if total == 0 else 0.0)
+    return decide(pooled, margin, question, n, alpha)

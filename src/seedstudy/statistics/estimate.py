@@ -1,0 +1,100 @@
+"""An effect with its standard error: the one object behind Welch, paired, pooled and factorial comparisons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from seedstudy.statistics.values import Real
+
+
+@dataclass(frozen=True)
+class ScalarInterval:
+    """A confidence interval, unrounded, in units of what it bounds."""
+
+    low: float
+    high: float
+    level: float
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Confidence intervals of one study or of many at once; ``scalar`` is that of one."""
+
+    low: Real
+    high: Real
+    level: float
+
+    @property
+    def scalar(self) -> ScalarInterval:
+        """The interval of one study, as plain floats."""
+        return ScalarInterval(float(self.low), float(self.high), self.level)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An estimated effect (treatment minus reference) with a t distribution around it.
+
+    Parameters
+    ----------
+    value : float or numpy.ndarray
+        The estimate, in units of the metric; shape (...): one study or many.
+    se : float or numpy.ndarray
+        Its standard error, >= 0, same shape.
+    df : float or numpy.ndarray
+        Degrees of freedom of the t distribution, > 0, same shape.
+    slack : float
+        What the resolution of the data leaves open, in units of the metric. Zero unless the data show no spread
+        at all: equal rounded values prove the difference only to within one step of the rounding.
+
+    Notes
+    -----
+    Assumption of all methods: ``(value - truth) / se`` follows Student's t with ``df`` degrees of freedom.
+    """
+
+    value: Real
+    se: Real
+    df: Real
+    slack: Real = 0.0
+
+    @property
+    def t(self) -> Real:
+        """The t statistic against 0; infinite (or 0) when there is no spread."""
+        return self._standardise(self.value)
+
+    @property
+    def p_difference(self) -> Real:
+        """Two-sided p. Null: the true effect is 0. Alternative: it is not."""
+        distance = np.maximum(np.abs(self.value) - self.slack, 0.0)
+        return np.minimum(2.0 * self._upper_tail(distance), 1.0)[()]
+
+    def interval(self, level: float) -> Interval:
+        """Two-sided t interval that covers the true effect with probability ``level`` (0 < level < 1)."""
+        half = stdtrit(self.df, 0.5 + level / 2.0) * self.se + self.slack
+        return Interval(self.value - half, self.value + half, level)
+
+    def p_equivalent(self, margin: float) -> Real:
+        """TOST p. Null: the true effect is at least ``margin`` in size. Alternative: it is smaller.
+
+        The larger of the two one-sided p values (Schuirmann 1987): it is <= alpha exactly when the interval of level
+        1 - 2 alpha lies within the margin.
+        """
+        return self._upper_tail(margin - np.abs(self.value) - self.slack)
+
+    def p_beyond(self, margin: float) -> Real:
+        """One-sided p. Null: the true effect is at most ``margin`` in size. Alternative: it is larger.
+
+        It is <= alpha exactly when the interval of level 1 - 2 alpha lies wholly beyond the margin.
+        """
+        return self._upper_tail(np.abs(self.value) - margin - self.slack)
+
+    def _standardise(self, distance: Real) -> Real:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(distance == 0.0, 0.0, np.divide(distance, self.se))[()]
+
+    def _upper_tail(self, distance: Real) -> Real:
+        """P(T >= distance / se); a certain 0 or 1 when there is no spread."""
+        tail: Real = stdtr(self.df, -np.asarray(self._standardise(distance)))
+        return np.where((np.asarray(self.se) == 0.0) & (np.asarray(distance) == 0.0), 1.0, tail)[()]

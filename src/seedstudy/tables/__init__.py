@@ -1,0 +1,1 @@
+"""Tables of a study: stability of each configuration, and the impact of each family of changes."""
