@@ -26,7 +26,7 @@ class VarianceRatio:
 class VarianceComparison:
     """`VarianceRatio` of two arms with the p of the Brown-Forsythe test, which non-normal data do not mislead.
 
-    That p is NaN when neither arm has more than two values.
+    That p is NaN where distances from the medians do not vary within the arms, as with two values each.
     """
 
     ratio: VarianceRatio
@@ -108,6 +108,7 @@ def compare_variances(reference: ArrayLike, treatment: ArrayLike, level: float =
     ratio = variance_ratio(sd_x, x.size, sd_y, y.size, level)
     if sd_x == 0.0 and sd_y == 0.0:
         return VarianceComparison(ratio, 1.0)
-    # Two values lie equally far from their median: with no more in either arm nothing varies within the arms.
-    p = float(levene(x, y, center="median").pvalue) if max(x.size, y.size) > 2 else float("nan")
-    return VarianceComparison(ratio, p)
+    if max(x.size, y.size) <= 2:
+        return VarianceComparison(ratio, float("nan"))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return VarianceComparison(ratio, float(levene(x, y, center="median").pvalue))

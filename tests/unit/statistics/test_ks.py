@@ -1,0 +1,72 @@
+"""KS against published values, scipy, and a brute-force count of all permutations."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.stats import ks_2samp
+
+from seedstudy.statistics.ks import compare_distributions, ks_permutation_pvalue, ks_statistic
+
+
+def arms_at_distance(steps, n=20):
+    """Two arms of n without ties whose KS statistic is steps / n: the treatment is moved up by ``steps`` places."""
+    reference = np.arange(n, dtype=float)
+    return reference, reference + steps - 0.5
+
+
+@pytest.mark.parametrize(
+    ("distance", "p"), [(0.10, 0.99999), (0.15, 0.98314), (0.20, 0.83197), (0.30, 0.33559), (0.40, 0.08106)]
+)
+def test_published_p_values_at_twenty_an_arm(distance, p):
+    result = compare_distributions(*arms_at_distance(round(20 * distance)))
+    assert result.statistic == pytest.approx(distance)
+    assert round(result.p_exact, 5) == p
+    assert not result.ties
+    assert np.isnan(result.p_permutation)
+
+
+def test_critical_distance_and_its_true_size():
+    assert round(compare_distributions(*arms_at_distance(9)).p_exact, 4) == 0.0335
+    assert compare_distributions(*arms_at_distance(8)).p_exact > 0.05
+
+
+def test_permutation_p_equals_the_exact_p_without_ties():
+    rng = np.random.default_rng(1)
+    for n, m in [(20, 20), (20, 13), (7, 40), (1, 5), (300, 200)]:
+        x, y = rng.normal(size=n), rng.normal(0.3, size=m)
+        assert ks_permutation_pvalue(x, y) == pytest.approx(ks_2samp(x, y, method="exact").pvalue, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_permutation_p_with_ties_equals_a_count_of_all_permutations(seed):
+    rng = np.random.default_rng(seed)
+    x, y = rng.integers(0, 4, 5).astype(float), rng.integers(1, 5, 6).astype(float)
+    pooled, seen, hits, ways = np.concatenate([x, y]), float(ks_statistic(x, y)), 0, 0
+    for chosen in combinations(range(11), 5):
+        rest = np.setdiff1d(np.arange(11), chosen)
+        ways += 1
+        hits += ks_2samp(pooled[list(chosen)], pooled[rest]).statistic >= seen - 1e-12
+    assert ks_permutation_pvalue(x, y) == pytest.approx(hits / ways, rel=1e-12)
+
+
+def test_ties_are_seen_and_make_the_naive_p_too_large():
+    rng = np.random.default_rng(2)
+    x, y = np.round(rng.normal(size=20)), np.round(rng.normal(0.5, size=20))
+    result = compare_distributions(x, y)
+    assert result.ties
+    assert result.p_permutation < result.p_exact
+
+
+def test_statistic_of_many_studies_equals_scipy():
+    rng = np.random.default_rng(3)
+    x, y = np.round(rng.normal(size=(50, 12)), 1), np.round(rng.normal(size=(50, 9)), 1)
+    expected = [ks_2samp(a, b, method="asymp").statistic for a, b in zip(x, y, strict=True)]
+    assert ks_statistic(x, y) == pytest.approx(expected)
+
+
+def test_no_value_or_a_nan_is_refused():
+    with pytest.raises(ValueError, match="at least one value"):
+        compare_distributions([], [1.0])
+    with pytest.raises(ValueError, match="not finite"):
+        compare_distributions([1.0, np.nan], [1.0])
