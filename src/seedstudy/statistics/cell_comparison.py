@@ -10,24 +10,12 @@ from seedstudy.statistics import difference
 from seedstudy.statistics.cells import Arm, Cell
 from seedstudy.statistics.estimate import Estimate
 from seedstudy.statistics.failures import FailureComparison, compare_failures
+from seedstudy.statistics.holm import Holm
 from seedstudy.statistics.ks import KsComparison, compare_distributions
 from seedstudy.statistics.permutation import PermutationTest, permutation_test
 from seedstudy.statistics.values import FloatArray
 from seedstudy.statistics.variance import VarianceComparison, compare_variances
-from seedstudy.statistics.verdict import Label, Question, Verdict, decide, undecided
-
-
-@dataclass(frozen=True)
-class Holm:
-    """The p values of a cell adjusted over the family (Holm 1979), and the verdict that they allow.
-
-    It is the verdict to quote when a cell is singled out of its family.
-    """
-
-    p_difference: float
-    p_equivalent: float
-    p_beyond: float
-    label: Label
+from seedstudy.statistics.verdict import Question, Verdict, decide, undecided
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -43,16 +43,37 @@ class Family:
 
 @dataclass(frozen=True)
 class Arm:
-    """One arm of a cell: its runs with a result in order of their seeds, and its failures.
+    """One arm of a cell: every run of it in order of the seeds, and the values of those with a result.
 
-    ``values`` (float64, shape (n,)) and ``seeds`` belong to the runs with a result; ``all_seeds`` to every run.
+    ``all_seeds`` and ``statuses`` belong to every run; ``values`` (float64, shape (n,)) to the runs that are ``ok``, in
+    the same order.
     """
 
     label: str
-    values: FloatArray
-    seeds: tuple[str, ...]
     all_seeds: tuple[str, ...]
-    failures: FailureCount
+    statuses: tuple[str, ...]
+    values: FloatArray
+
+    @cached_property
+    def seeds(self) -> tuple[str, ...]:
+        """Seeds of the runs with a result."""
+        return tuple(seed for seed, status in zip(self.all_seeds, self.statuses, strict=True) if status == OK)
+
+    @cached_property
+    def failures(self) -> FailureCount:
+        """Runs without a result."""
+        return count_failures(self.statuses)
+
+    def only(self, seeds: Collection[str]) -> Arm:
+        """The arm as it would stand with these seeds alone."""
+        wanted = [index for index, seed in enumerate(self.all_seeds) if seed in seeds]
+        finished = np.array([seed in seeds for seed in self.seeds], dtype=bool)
+        return Arm(
+            self.label,
+            tuple(self.all_seeds[index] for index in wanted),
+            tuple(self.statuses[index] for index in wanted),
+            self.values[finished],
+        )
 
     @property
     def n(self) -> int:
@@ -192,4 +213,4 @@ def _arm(columns: _Columns, rows: np.ndarray[Any, Any], label: str, axis: str, w
     if not np.isfinite(values).all():
         bad = np.array(seeds)[ok][~np.isfinite(values)][0]
         raise UserError(columns.source, f"seed {bad} in cell {place}, {axis} {label} is ok but has no finite metric")
-    return Arm(label, values, tuple(np.array(seeds)[ok].tolist()), tuple(seeds), count_failures(statuses))
+    return Arm(label, tuple(seeds), tuple(statuses), values)

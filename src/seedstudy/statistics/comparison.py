@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.multitest import multipletests
 
-from seedstudy.statistics.cell_comparison import CellComparison, Holm, compare_cell
+from seedstudy.statistics.cell_comparison import CellComparison, compare_cell
 from seedstudy.statistics.cells import FamilyLike, split_cells
 from seedstudy.statistics.difference import paired as paired_estimate
 from seedstudy.statistics.estimate import Estimate
+from seedstudy.statistics.holm import holm_adjusted
 from seedstudy.statistics.verdict import Label, Question, Verdict, decide, undecided
 
 
@@ -90,27 +90,10 @@ def compare_family(
         compare_cell(cell, axis, metric, margin, alpha, paired, resamples, rng)
         for cell in split_cells(runs, family, metric)
     ]
-    cells = _with_holm(cells, alpha)
+    adjusted = holm_adjusted([cell.verdict for cell in cells], alpha)
+    cells = [replace(cell, holm=holm) for cell, holm in zip(cells, adjusted, strict=True)]
     label, p, sentence = _everywhere(cells, metric, margin, alpha)
     return FamilyComparison(family.name, tuple(cells), label, p, sentence, _average(cells, metric, margin, alpha))
-
-
-def _with_holm(cells: list[CellComparison], alpha: float) -> list[CellComparison]:
-    """Adjust each kind of p over the cells."""
-    kinds = ("p_difference", "p_equivalent", "p_beyond")
-    adjusted = {
-        kind: multipletests([getattr(cell.verdict, kind) for cell in cells], alpha, method="holm")[1] for kind in kinds
-    }
-    result = []
-    for index, cell in enumerate(cells):
-        p = {kind: float(adjusted[kind][index]) for kind in kinds}
-        label = Label.INCONCLUSIVE
-        if p["p_equivalent"] < alpha:
-            label = Label.EQUIVALENT_NONZERO if p["p_difference"] < alpha else Label.EQUIVALENT
-        elif p["p_beyond"] < alpha:
-            label = Label.DIFFERENT
-        result.append(replace(cell, holm=Holm(**p, label=label)))
-    return result
 
 
 def _everywhere(cells: list[CellComparison], metric: str, margin: float, alpha: float) -> tuple[Label, float, str]:

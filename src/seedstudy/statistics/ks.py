@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import ks_2samp
 
 from seedstudy.statistics.values import FloatArray, as_values
@@ -83,11 +83,43 @@ def ks_permutation_pvalue(reference: ArrayLike, treatment: ArrayLike) -> float:
     O((n + m) n) operations (Schroeer and Trenkler 1995). It is what infinitely many permutations converge to.
     """
     x, y = as_values(reference, "reference"), as_values(treatment, "treatment")
-    n, m = x.size, y.size
     pooled = np.sort(np.concatenate([x, y]))
     tie_ends = np.append(pooled[1:] != pooled[:-1], True)
+    return _tail_probability(float(ks_statistic(x, y)), x.size, y.size, tie_ends)
+
+
+def ks_exact_pvalue(statistic: float, n: int, m: int) -> float:
+    """Exact p of a KS statistic of two arms without ties.
+
+    Parameters
+    ----------
+    statistic : float
+        Two-sided KS statistic, in [0, 1].
+    n, m : int
+        Runs an arm, >= 1.
+
+    Returns
+    -------
+    float
+        Chance of a statistic at least as large under the null; in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If a number of runs is not positive.
+
+    Notes
+    -----
+    Null, alternative and method as in `ks_permutation_pvalue`; for a published statistic whose runs are not known.
+    """
+    if min(n, m) < 1:
+        raise ValueError(f"an arm needs a run, not {n} and {m}")
+    return _tail_probability(statistic, n, m, np.ones(n + m, dtype=bool))
+
+
+def _tail_probability(statistic: float, n: int, m: int, tie_ends: NDArray[np.bool_]) -> float:
     # Distances are multiples of 1 / (n m): half a step absorbs the rounding of the division.
-    reached = float(ks_statistic(x, y)) - 0.5 / (n * m)
+    reached = statistic - 0.5 / (n * m)
     taken = np.arange(n + 1)
     alive = np.zeros(n + 1)
     alive[0] = 1.0
