@@ -8,6 +8,7 @@ Measures Efficiently in the Presence of Tied Scores", ECIR 2008.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ class RankingMetric:
     tied_share: float
 
 
-def mean_average_precision(scores: Floats, labels: NDArray, groups: Integers, k: int) -> RankingMetric:
+def mean_average_precision(scores: Floats, labels: NDArray[Any], groups: Integers, k: int) -> RankingMetric:
     """MAP@k over all displays, with the expected value over the order of tied rows.
 
     A display's average precision is the sum, over its positives at rank r <= k, of the precision at r, divided by
@@ -104,7 +105,7 @@ def mean_average_precision(scores: Floats, labels: NDArray, groups: Integers, k:
     return RankingMetric(float(precision.mean()), int(counted.sum()), float(mixed[counted].mean()))
 
 
-def area_under_curve(scores: Floats, labels: NDArray) -> float:
+def area_under_curve(scores: Floats, labels: NDArray[Any]) -> float:
     """Area under the ROC curve: P(score of a positive > score of a negative), ties counting one half.
 
     Parameters
@@ -132,7 +133,7 @@ def area_under_curve(scores: Floats, labels: NDArray) -> float:
     return float((ranks[positive].sum() - hits * (hits + 1) / 2) / (hits * misses))
 
 
-def log_loss(logits: Floats, labels: NDArray) -> float:
+def log_loss(logits: Floats, labels: NDArray[Any]) -> float:
     """Mean binary cross-entropy of logits, in nats a row.
 
     Parameters

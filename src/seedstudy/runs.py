@@ -26,14 +26,14 @@ CURVE_SUFFIX = "_curve"
 
 
 class Epoch(BaseModel):
-    """Metrics after an epoch; not finite values, of a diverging run, are kept as null."""
+    """Metrics after an epoch; none, and no training loss, where they are not finite."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     epoch: Annotated[int, Field(ge=1)]
     step: Annotated[int, Field(ge=1)]
     train_loss: float | None
-    metrics: dict[str, float | None]
+    metrics: dict[str, float]
 
 
 class RunRecord(BaseModel):

@@ -126,6 +126,14 @@ class Configuration:
         return f"{self.architecture}-{self.precision}-{'xla' if self.xla else 'noxla'}-{ranks}"
 
 
+@dataclass(frozen=True)
+class Batch:
+    """Seeds that one job trains; the name changes with them, so that a marker never stands for others."""
+
+    name: str
+    seeds: tuple[int, ...]
+
+
 class Plan(PlanDocument):
     """A checked plan."""
 
@@ -167,6 +175,24 @@ class Plan(PlanDocument):
                 "families": [family.model_dump() for family in self.families],
             }
         )
+
+    @property
+    def data_digest(self) -> str:
+        """Digest of how the data are made."""
+        return digest(self.data.recipe())
+
+    @property
+    def seeds_path(self) -> Path:
+        """The seeds file."""
+        return self.path.parent / self.seeds_file
+
+    @property
+    def batches(self) -> tuple[Batch, ...]:
+        """The seeds in order, `seeds_per_job` at a time."""
+        parts = [
+            self.seeds[start : start + self.seeds_per_job] for start in range(0, len(self.seeds), self.seeds_per_job)
+        ]
+        return tuple(Batch(f"{number}-{digest(part)[:6]}", part) for number, part in enumerate(parts, start=1))
 
     @property
     def worker_label(self) -> str:

@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 a run or a check failed, 2 bad input (one line on standard
 from __future__ import annotations
 
 import importlib
+import pkgutil
 import sys
 
 import typer
@@ -24,8 +25,8 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line; a user's mistake is one line, never a traceback."""
-    for area in AREAS:
-        importlib.import_module(f"seedstudy.cli.{area}")
+    for area in pkgutil.iter_modules(__path__, f"{__name__}."):
+        importlib.import_module(area.name)
     try:
         app()
     except UserError as error:

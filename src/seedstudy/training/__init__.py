@@ -1,0 +1,1 @@
+"""Training: engine, randomness, precision, exchange, launching."""

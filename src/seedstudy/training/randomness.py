@@ -28,9 +28,7 @@ class Stream(IntEnum):
     DROPOUT = 3
 
 
-def lanes(
-    seed: tf.Tensor, stream: Stream, member: int, step: tf.Tensor, first: int | tf.Tensor, count: int
-) -> tf.Tensor:
+def lanes(seed: tf.Tensor, stream: Stream, member: int, step: tf.Tensor, first: int, count: int) -> tf.Tensor:
     """16-bit random numbers.
 
     Parameters
@@ -58,7 +56,7 @@ def lanes(
         raise ValueError(f"stream {stream.name} has {STREAM_MEMBERS} members; there is no {member}")
     kind = (int(stream) * STREAM_MEMBERS + member) << STEP_BITS
     high = tf.constant(kind, tf.uint64) + tf.cast(step, tf.uint64)
-    low = tf.cast(tf.convert_to_tensor(first, tf.int64) // LANES, tf.uint64)
+    low = tf.constant(first // LANES, tf.uint64)
     words = tf.raw_ops.StatelessRandomUniformFullIntV2(
         shape=[-(-count // 2)],
         key=tf.reshape(seed, [1]),
@@ -140,17 +138,11 @@ def permutation(seed: tf.Tensor, epoch: tf.Tensor, rows: int) -> tf.Tensor:
     return tf.cast(tf.sort(key) % 2**31, tf.int32)
 
 
-def dropout(
-    value: tf.Tensor, rate: float, seed: tf.Tensor, layer: int, step: tf.Tensor, first_row: int | tf.Tensor
-) -> tf.Tensor:
-    """Zero each activation with probability `rate` and scale the others (Srivastava et al., JMLR 2014).
+def dropout_lanes(seed: tf.Tensor, layer: int, step: tf.Tensor, first_row: int, rows: int, width: int) -> tf.Tensor:
+    """Random numbers for the dropout of a rank's rows.
 
     Parameters
     ----------
-    value : tensor of float, shape (rows, width)
-        Activations of this rank's rows of the global batch.
-    rate : float
-        Rounded to a multiple of 1 / 65536.
     seed : tensor of uint64, shape ()
         The run's seed.
     layer : int
@@ -159,18 +151,35 @@ def dropout(
         Training step, from 0.
     first_row : int
         Place of the first of these rows in the global batch; times the width a multiple of 8.
+    rows, width : int
+        Rows of this rank, width of the layer.
+
+    Returns
+    -------
+    tensor of uint16, shape (rows, width)
+        A slice of the global batch's numbers, however many ranks share it.
+    """
+    return tf.reshape(lanes(seed, Stream.DROPOUT, layer, step, first_row * width, rows * width), [rows, width])
+
+
+def dropout(value: tf.Tensor, rate: float, numbers: tf.Tensor) -> tf.Tensor:
+    """Zero each activation with probability `rate` and scale the others (Srivastava et al., JMLR 2014).
+
+    Parameters
+    ----------
+    value : tensor of float, shape (rows, width)
+        Activations.
+    rate : float
+        Rounded to a multiple of 1 / 65536.
+    numbers : tensor of uint16, shape (rows, width)
+        As `dropout_lanes` draws them.
 
     Returns
     -------
     tensor like `value`
-        The same whatever the number of ranks that share the batch.
     """
-    rows, width = value.shape
     dropped = round(rate * 65536)
-    if dropped == 0:
-        return value
-    number = lanes(seed, Stream.DROPOUT, layer, step, tf.cast(first_row, tf.int64) * width, rows * width)
-    keep = tf.reshape(tf.cast(number, tf.int32) >= dropped, [rows, width])
+    keep = tf.cast(numbers, tf.int32) >= dropped
     scale = tf.constant(65536 / (65536 - dropped), value.dtype)
     return tf.where(keep, value * scale, tf.zeros_like(value))
 

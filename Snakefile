@@ -1,0 +1,46 @@
+"""The study as a graph: data -> training -> runs -> tables and figures.
+
+    snakemake --cores all                                       the default study
+    snakemake --cores all --configfile config/movielens.yaml    another plan
+    snakemake --cores all figures tables                        from the committed runs; never trains
+"""
+
+from snakemake.utils import min_version
+
+min_version("9.27")
+
+
+container: "docker://seedstudy:latest"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/data.smk"
+include: "workflow/rules/train.smk"
+include: "workflow/rules/collect.smk"
+include: "workflow/rules/compare.smk"
+include: "workflow/rules/plots.smk"
+
+
+localrules:
+    all,
+    tables,
+    figures,
+
+
+rule all:
+    input:
+        MARKERS,
+        RUNS,
+        TABLES,
+        FIGURES,
+    default_target: True
+
+
+rule tables:
+    input:
+        TABLES,
+
+
+rule figures:
+    input:
+        FIGURES,

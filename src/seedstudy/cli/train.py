@@ -1,0 +1,76 @@
+"""`seedstudy train` and `seedstudy collect`: from a plan to run records to the table of runs."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from seedstudy.cli import app
+
+PlanOption = Annotated[Path, typer.Option("--plan", help="Plan of the study, as config/default.yaml.")]
+
+
+@app.command()
+def train(
+    plan: PlanOption,
+    configuration: Annotated[str, typer.Option(help="Id, as x86_64_v3-fp32-xla-1w.")],
+    seed: Annotated[list[int], typer.Option(min=0, help="Seed to train; give it once for each.")],
+    data: Annotated[Path | None, typer.Option(help="Prepared data; made in a temporary folder if not given.")] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="Keep records here, and train only seeds without one. Not given: always train.")
+    ] = None,
+    attempt: Annotated[int, typer.Option(min=1, help="Which attempt this is.")] = 1,
+    attempts: Annotated[
+        int | None, typer.Option(min=1, help="Of how many: on the last, seeds left unfinished are recorded as failed.")
+    ] = None,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Train seeds recorded as failed again.")] = False,
+) -> None:
+    """Train seeds of one configuration and print their records, one JSON document a line.
+
+    A run that diverges is a result and exits 0; a rank that dies exits 1.
+
+    Example: seedstudy train --plan config/default.yaml --configuration x86_64_v3-fp32-xla-1w --seed 11
+    """
+    from seedstudy.study import load_plan
+    from seedstudy.training.batch import Attempt, train_seeds
+    from seedstudy.training.launch import RankDied
+
+    checked = load_plan(plan)
+    chosen = checked.configuration(configuration)
+    with ExitStack() as stack:
+        if data is None:
+            from seedstudy.data.prepare import prepare
+
+            data = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "data"
+            prepare(checked.data, data, progress=lambda line: print(line, file=sys.stderr))
+        if ledger is None:
+            ledger = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        tries = None if attempts is None else Attempt(attempt, attempts)
+        try:
+            records = train_seeds(checked, chosen, seed, data, ledger, tries, retry_failed)
+        except RankDied as death:
+            print(f"seedstudy: {configuration}: {death}", file=sys.stderr)
+            raise typer.Exit(1) from death
+    for record in records:
+        typer.echo(record.model_dump_json())
+
+
+@app.command()
+def collect(
+    plan: PlanOption,
+    ledger: Annotated[Path, typer.Option(help="Root of the ledgers.")],
+    output: Annotated[Path, typer.Option(help="CSV file to write, as results/runs.csv.")],
+) -> None:
+    """Collect the records of all runs of a plan into one table, unrounded, one row a run.
+
+    Example: seedstudy collect --plan config/default.yaml --ledger ledger --output results/runs.csv
+    """
+    from seedstudy.collect import collect as collect_runs
+    from seedstudy.study import load_plan
+
+    print(f"{output}: {collect_runs(load_plan(plan), ledger, output)} runs", file=sys.stderr)

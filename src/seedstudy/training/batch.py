@@ -1,0 +1,95 @@
+"""Some seeds of one configuration: those without a record are trained, and a job that gives up says so in records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from seedstudy.errors import UserError
+from seedstudy.hardware import missing_hardware
+from seedstudy.runs import Ledger, RunRecord
+from seedstudy.study import Configuration, Plan
+from seedstudy.training import job as jobs
+from seedstudy.training.launch import RankDied, launch
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """Which try of how many a job is; on its last, what cannot be trained is recorded as failed."""
+
+    number: int = 1
+    allowed: int = 1
+
+    @property
+    def last(self) -> bool:
+        """Whether nobody tries again."""
+        return self.number >= self.allowed
+
+
+def train_seeds(
+    plan: Plan,
+    configuration: Configuration,
+    seeds: Sequence[int],
+    data: Path,
+    ledger_root: Path,
+    attempt: Attempt | None = None,
+    retry_failed: bool = False,
+) -> list[RunRecord]:
+    """Train those of the seeds that have no record yet.
+
+    Parameters
+    ----------
+    plan, configuration
+        What to train.
+    seeds : sequence of int
+        Which seeds.
+    data : Path
+        Folder of the prepared data.
+    ledger_root : Path
+        Where records are kept; each seed's as soon as it is done.
+    attempt : Attempt, optional
+        Where given and the last, seeds that a dying rank left unfinished are recorded as failed, with the cause.
+    retry_failed : bool
+        Train seeds recorded as failed again.
+
+    Returns
+    -------
+    list of RunRecord
+        In the order of the seeds.
+
+    Raises
+    ------
+    UserError
+        The machine lacks the configuration's hardware, or the input is bad.
+    RankDied
+        A rank ended early, and this is not the last attempt.
+    """
+    ledger = Ledger(ledger_root, configuration.run_digest)
+    missing = ledger.missing(seeds, retry_failed)
+    if missing:
+        lacking = missing_hardware(plan, configuration)
+        if lacking:
+            raise UserError(f"{plan.path}: architectures.{configuration.architecture}", lacking)
+        commit = jobs.commit()
+        job = jobs.Job(
+            plan=plan.path,
+            configuration=configuration.id,
+            seeds=tuple(missing),
+            data=data,
+            ledger=ledger_root,
+            commit=commit,
+        )
+        try:
+            launch(job)
+        except RankDied as death:
+            if death.bad_input:
+                raise UserError(configuration.id, "not trained, for the reason above") from death
+            if attempt is None or not attempt.last:
+                raise
+            # Retries end here. Left out, these runs would be missing from the table without a word.
+            for seed in ledger.missing(seeds, retry_failed):
+                ledger.write(
+                    jobs.record(plan, configuration, seed, "failed", jobs.provenance(commit), cause=str(death))
+                )
+    return [record for seed in seeds if (record := ledger.read(seed)) is not None]

@@ -1,0 +1,66 @@
+"""Exchange between ranks, through Horovod's operations on tensors.
+
+Horovod's wrappers of Keras optimisers predate Keras 3; the operations below them are used. Gradients travel
+uncompressed unless the plan says otherwise, in one group, so that the order of sums is the same in every launch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from numpy.typing import NDArray
+
+
+class Communicator:
+    """The ranks of one training.
+
+    Parameters
+    ----------
+    world_size : int
+        Ranks that the configuration asks for; with 1, nothing is exchanged and Horovod is not loaded.
+    compression : {"none", "float16"}
+        Type in which gradients travel.
+
+    Raises
+    ------
+    RuntimeError
+        Horovod found another number of ranks.
+    """
+
+    def __init__(self, world_size: int, compression: str = "none") -> None:
+        self.rank, self.size, self.local_rank = 0, world_size, 0
+        self._compressed = compression == "float16"
+        if world_size > 1:
+            import horovod.tensorflow as hvd
+
+            hvd.init()
+            self._hvd = hvd
+            self.rank, self.local_rank = hvd.rank(), hvd.local_rank()
+            if hvd.size() != world_size:
+                raise RuntimeError(f"Horovod has {hvd.size()} rank(s), the configuration asks for {world_size}")
+
+    def average(self, tensors: list[Any]) -> list[Any]:
+        """Mean over ranks of each tensor; usable inside a graph, outside its compiled parts."""
+        if self.size == 1:
+            return tensors
+        sent = [tf.cast(tensor, tf.float16) for tensor in tensors] if self._compressed else tensors
+        received = self._hvd.grouped_allreduce(sent, op=self._hvd.Average, name="gradients")
+        return [tf.cast(tensor, like.dtype) for tensor, like in zip(received, tensors, strict=True)]
+
+    def gather(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Arrays of all ranks, shape (ranks, *shape of one)."""
+        if self.size == 1:
+            return array[np.newaxis]
+        gathered: NDArray[Any] = self._hvd.allgather(array[np.newaxis], name="gather").numpy()
+        return gathered
+
+    def backend(self) -> str:
+        """What carries the tensors, for the record."""
+        if self.size == 1:
+            return "none"
+        import horovod
+
+        nccl = self._hvd.nccl_built()
+        return f"horovod {horovod.__version__} {'nccl' if nccl else 'gloo'}"

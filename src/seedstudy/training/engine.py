@@ -1,0 +1,250 @@
+"""The training engine: a run is a pure function of (configuration, data, seed).
+
+One engine serves all seeds of a configuration. Its graphs are traced and compiled once; a seed is an argument. An
+epoch is one graph: a loop over steps with a compiled gradient, an average over ranks and a compiled update.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from numpy.typing import NDArray
+from tensorflow.compiler.tf2xla.python import xla
+
+from seedstudy.data.loading import Dataset
+from seedstudy.models.network import Network, Parameter
+from seedstudy.runs import Epoch
+from seedstudy.study import Configuration, Training
+from seedstudy.training import randomness
+from seedstudy.training.communication import Communicator
+from seedstudy.training.precision import Scaler, compute_dtype
+
+Progress = Callable[[Epoch], None]
+
+
+@dataclass
+class Outcome:
+    """What training one seed gave; times in seconds of wall clock."""
+
+    diverged: str | None = None
+    curve: list[Epoch] = field(default_factory=list)
+    train_seconds: float = 0.0
+    evaluation_seconds: float = 0.0
+    weights_digest: str | None = None
+    skipped_steps: int = 0
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Metrics after the last epoch; none of a diverged run."""
+        return {} if self.diverged or not self.curve else self.curve[-1].metrics
+
+
+class Engine:
+    """Trains seeds of one configuration on one data set.
+
+    Parameters
+    ----------
+    network : Network
+        The model, bound to the data's features.
+    dataset : Dataset
+        Training and evaluation rows; they stay on the device as tensors.
+    configuration : Configuration
+        Precision, XLA, workers.
+    training : Training
+        Epochs and batches.
+    ranks : Communicator
+        This rank's place among the others.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        dataset: Dataset,
+        configuration: Configuration,
+        training: Training,
+        ranks: Communicator,
+    ) -> None:
+        self.network, self.ranks, self.training, self._valid = network, ranks, training, dataset.valid
+        self.compute = compute_dtype(configuration.compute_type)
+        self.compiled = configuration.xla
+        self.rows = dataset.train.rows
+        self.steps_per_epoch = math.ceil(self.rows / training.global_batch)
+        self.local_batch = training.global_batch // ranks.size
+        self.first_row = ranks.rank * self.local_batch
+        self._train = {name: tf.constant(array) for name, array in network.inputs(dataset.train).items()}
+        self._evaluate = {name: tf.constant(array) for name, array in network.inputs(dataset.valid).items()}
+        self.variables = {p.name: tf.Variable(tf.zeros(p.shape), name=p.name) for p in network.parameters}
+        self.scaler = Scaler(configuration.compute_type == "float16", training.loss_scale)
+        self._optimizers = network.optimizers(training.epochs, self.steps_per_epoch)
+        for group, optimizer in self._optimizers.items():
+            optimizer.keras.build(self._group(group))
+        self._rates = {group: tf.constant(optimizer.rates) for group, optimizer in self._optimizers.items()}
+        self._built_state = [(v, v.numpy()) for o in self._optimizers.values() for v in o.keras.variables]
+        self.gradients = tf.function(self._gradients, jit_compile=self.compiled, autograph=False)
+        self.update = tf.function(self._apply, jit_compile=self.compiled, autograph=False)
+        self.score = tf.function(self._forward, jit_compile=self.compiled, autograph=False)
+        self._epoch = tf.function(self._train_epoch)
+        self._scores = tf.function(self._score_all)
+        self._initial = tf.function(self._draw_weights, autograph=False)
+
+    def train(self, seed: int, progress: Progress | None = None) -> Outcome:
+        """Train one seed from scratch.
+
+        Parameters
+        ----------
+        seed : int
+            The key of every random stream.
+        progress : callable, optional
+            Called after each epoch.
+
+        Returns
+        -------
+        Outcome
+            With `diverged` set, and the curve up to there, when loss or scores stop being finite.
+
+        Raises
+        ------
+        RuntimeError
+            Ranks ended with different weights.
+        """
+        self.reset(seed)
+        outcome = Outcome()
+        key = tf.constant(seed, tf.uint64)
+        for epoch in range(self.training.epochs):
+            began = time.perf_counter()
+            loss = float(self._epoch(key, tf.constant(epoch, tf.int64)))
+            trained = time.perf_counter()
+            # Each rank saw other rows: only their average is the same decision everywhere.
+            loss = float(self.ranks.gather(np.array(loss)).mean())
+            logits = self.evaluate()
+            finite = bool(np.isfinite(logits).all())
+            metrics = self.network.metrics(logits, self._valid) if finite else {}
+            outcome.train_seconds += trained - began
+            outcome.evaluation_seconds += time.perf_counter() - trained
+            known = loss if math.isfinite(loss) else None
+            point = Epoch(epoch=epoch + 1, step=(epoch + 1) * self.steps_per_epoch, train_loss=known, metrics=metrics)
+            outcome.curve.append(point)
+            if progress is not None:
+                progress(point)
+            if known is None or not finite:
+                outcome.diverged = f"{'training loss' if known is None else 'score'} not finite in epoch {epoch + 1}"
+                break
+        outcome.weights_digest = self.weights_digest()
+        outcome.skipped_steps = int(self.scaler.skipped.numpy())
+        return outcome
+
+    def reset(self, seed: int) -> None:
+        """Draw a seed's initial weights and put optimisers and loss scale back to how they were built."""
+        for variable, value in zip(self.variables.values(), self._initial(tf.constant(seed, tf.uint64)), strict=True):
+            variable.assign(value)
+        for variable, value in self._built_state:
+            variable.assign(value)
+        self.scaler.reset()
+
+    def evaluate(self) -> NDArray[np.float64]:
+        """Logits of the whole evaluation set, gathered from all ranks, shape (rows,)."""
+        local = self._scores().numpy().astype(np.float64)  # (steps, rows of this rank in a batch)
+        return self.ranks.gather(local).transpose(1, 0, 2).reshape(-1)[: self._valid.rows]
+
+    def weights_digest(self) -> str:
+        """SHA-256 of all parameters, in their order; the same on every rank or an error."""
+        hashed = hashlib.sha256()
+        for name, variable in self.variables.items():
+            hashed.update(name.encode())
+            hashed.update(variable.numpy().astype("<f4").tobytes())
+        every = self.ranks.gather(np.frombuffer(hashed.digest(), np.uint8))
+        if (every != every[0]).any():
+            raise RuntimeError("ranks ended with different weights")
+        return hashed.hexdigest()
+
+    def local_batch_of(self, rows: Any) -> dict[str, Any]:
+        """Rows of the resident training set, as this rank's batch."""
+        return {name: tf.gather(array, rows) for name, array in self._train.items()}
+
+    def _group(self, group: str) -> list[Any]:
+        return [self.variables[p.name] for p in self.network.parameters if p.group == group]
+
+    def _draw_weights(self, seed: Any) -> list[Any]:
+        return [_initial(parameter, seed, member) for member, parameter in enumerate(self.network.parameters)]
+
+    def noise(self, key: Any, step: Any) -> list[Any]:
+        """Random numbers for dropout of this rank's rows, one tensor a layer.
+
+        Drawn outside the compiled part: XLA's Philox costs several times TensorFlow's on a CPU, and gives the same
+        bits.
+        """
+        if not self.network.dropout_rate:
+            return []
+        return [
+            randomness.dropout_lanes(key, layer, step, self.first_row, self.local_batch, width)
+            for layer, width in enumerate(self.network.dropout_widths)
+        ]
+
+    def _gradients(self, batch: dict[str, Any], noise: list[Any]) -> tuple[Any, list[Any]]:
+        rate = self.network.dropout_rate
+        dropout = (lambda value, layer: randomness.dropout(value, rate, noise[layer])) if rate else None
+        variables = list(self.variables.values())
+        with tf.GradientTape() as tape:
+            logits = self.network.logits(self.variables, batch, self.compute, dropout)
+            loss = self.network.loss(logits, batch)
+            scaled = self.scaler.scaled(loss)
+        gradients = [tf.convert_to_tensor(gradient) for gradient in tape.gradient(scaled, variables)]
+        return self._proof(loss), gradients
+
+    def _apply(self, gradients: list[Any], rates: dict[str, Any]) -> None:
+        named = dict(zip(self.variables, gradients, strict=True))
+
+        def update(values: list[Any]) -> None:
+            by_name = dict(zip(named, values, strict=True))
+            for group, optimizer in self._optimizers.items():
+                optimizer.keras.learning_rate = rates[group]
+                names = [p.name for p in self.network.parameters if p.group == group]
+                optimizer.keras.apply([by_name[name] for name in names], [self.variables[name] for name in names])
+
+        self.scaler.step(list(named.values()), update)
+
+    def _train_epoch(self, key: Any, epoch: Any) -> Any:
+        order = randomness.permutation(key, epoch, self.rows)
+        total = tf.constant(0.0)
+        for index in tf.range(self.steps_per_epoch):
+            step = epoch * self.steps_per_epoch + tf.cast(index, tf.int64)
+            # The last batch is filled from the start of the order: shapes stay fixed and every row is seen.
+            places = index * self.training.global_batch + self.first_row + tf.range(self.local_batch)
+            batch = self.local_batch_of(tf.gather(order, places % self.rows))
+            loss, gradients = self.gradients(batch, self.noise(key, step))
+            gradients = self.ranks.average(gradients)
+            self.update(gradients, {group: rates[step] for group, rates in self._rates.items()})
+            total += loss
+        return total / self.steps_per_epoch
+
+    def _forward(self, batch: dict[str, Any]) -> Any:
+        return self._proof(self.network.logits(self.variables, batch, self.compute, None))
+
+    def _score_all(self) -> Any:
+        batch = self.training.evaluation_batch
+        share = batch // self.ranks.size
+        steps = math.ceil(self._valid.rows / batch)
+        scores = tf.TensorArray(tf.float32, steps)
+        for index in tf.range(steps):
+            places = index * batch + self.ranks.rank * share + tf.range(share)
+            rows = tf.minimum(places, self._valid.rows - 1)
+            scores = scores.write(index, self.score({n: tf.gather(a, rows) for n, a in self._evaluate.items()}))
+        return tf.reshape(scores.stack(), [steps, share])
+
+    def _proof(self, value: Any) -> Any:
+        """Pass a value through an operation that only XLA implements: uncompiled, it cannot run."""
+        return xla.optimization_barrier(value)[0] if self.compiled else value
+
+
+def _initial(parameter: Parameter, seed: Any, member: int) -> Any:
+    if parameter.start == "zeros":
+        return tf.zeros(parameter.shape)
+    draw = randomness.normal if parameter.start == "normal" else randomness.uniform
+    return draw(seed, randomness.Stream.WEIGHTS, member, parameter.shape, parameter.scale)

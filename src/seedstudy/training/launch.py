@@ -1,0 +1,148 @@
+"""Starts the ranks of a job, watches them, and ends all when one dies. Free of TensorFlow.
+
+Ranks find each other through Horovod's own rendezvous server, so neither ssh nor MPI is needed.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from seedstudy.training.job import Job, environment
+
+POLL_SECONDS = 0.05
+GRACE_SECONDS = 5.0
+BAD_INPUT = 2
+
+
+class RankDied(Exception):
+    """A rank ended before its work was done.
+
+    Attributes
+    ----------
+    bad_input : bool
+        The rank said in one line what is wrong with its input; trying again cannot help.
+    """
+
+    def __init__(self, rank: int, code: int) -> None:
+        how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        super().__init__(f"rank {rank} ended with {how}")
+        self.bad_input = code == BAD_INPUT
+
+
+def launch(job: Job, module: str = "seedstudy.training.rank") -> None:
+    """Run a job on its ranks, each a process of its own with the switches of the configuration.
+
+    Parameters
+    ----------
+    job : Job
+        Handed to each rank on standard input.
+    module : str
+        What each rank runs.
+
+    Raises
+    ------
+    RankDied
+        The first rank that ended with an error; the others were ended with it.
+    """
+    plan, configuration = job.resolve()
+    base = environment(plan, configuration)
+    with _rendezvous(configuration.workers) as places:
+        ranks = [_start(module, {**base, **place}, job) for place in places]
+        with _ended_with_us(ranks):
+            _wait(ranks)
+
+
+def _start(module: str, variables: dict[str, str], job: Job) -> subprocess.Popen[str]:
+    rank = subprocess.Popen([sys.executable, "-m", module], env=variables, stdin=subprocess.PIPE, text=True)
+    assert rank.stdin is not None
+    try:
+        rank.stdin.write(job.model_dump_json())
+        rank.stdin.close()
+    except BrokenPipeError:
+        pass  # It died at once; waiting for it tells how.
+    return rank
+
+
+def _wait(ranks: list[subprocess.Popen[str]]) -> None:
+    running = dict(enumerate(ranks))
+    while running:
+        for number, rank in list(running.items()):
+            code = rank.poll()
+            if code is None:
+                continue
+            if code != 0:
+                raise RankDied(number, code)
+            del running[number]
+        time.sleep(POLL_SECONDS)
+
+
+@contextmanager
+def _ended_with_us(ranks: list[subprocess.Popen[str]]) -> Iterator[None]:
+    """End all ranks when this block ends, however it ends; a request to stop reaches them too."""
+
+    def stop(number: int, _: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    previous = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+        for rank in ranks:
+            if rank.poll() is None:
+                rank.terminate()
+        deadline = time.monotonic() + GRACE_SECONDS
+        for rank in ranks:
+            try:
+                rank.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                rank.kill()
+                rank.wait()
+
+
+@contextmanager
+def _rendezvous(world_size: int) -> Iterator[list[dict[str, str]]]:
+    """Horovod's variables for each rank on this machine; none for a single one."""
+    if world_size == 1:
+        yield [{}]
+        return
+    from horovod.runner.common.util.hosts import get_host_assignments, parse_hosts
+    from horovod.runner.http.http_server import RendezvousServer
+
+    server = RendezvousServer(verbose=0)
+    port = server.start()
+    try:
+        slots = get_host_assignments(parse_hosts(f"localhost:{world_size}"), world_size)
+        server.init(slots)
+        shared = {
+            "HOROVOD_GLOO_RENDEZVOUS_ADDR": "127.0.0.1",
+            "HOROVOD_GLOO_RENDEZVOUS_PORT": str(port),
+            "HOROVOD_CONTROLLER": "gloo",
+            "HOROVOD_CPU_OPERATIONS": "gloo",
+            "HOROVOD_GLOO_IFACE": "lo",
+            "HOROVOD_CYCLE_TIME": "0.1",
+            # Fusion decides the order of sums, and the cache what is fused: both fixed, or launches differ.
+            "HOROVOD_FUSION_THRESHOLD": str(64 * 1024 * 1024),
+        }
+        yield [
+            {
+                **shared,
+                "HOROVOD_HOSTNAME": slot.hostname,
+                "HOROVOD_RANK": str(slot.rank),
+                "HOROVOD_SIZE": str(slot.size),
+                "HOROVOD_LOCAL_RANK": str(slot.local_rank),
+                "HOROVOD_LOCAL_SIZE": str(slot.local_size),
+                "HOROVOD_CROSS_RANK": str(slot.cross_rank),
+                "HOROVOD_CROSS_SIZE": str(slot.cross_size),
+            }
+            for slot in slots
+        ]
+    finally:
+        server.stop()

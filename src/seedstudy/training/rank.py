@@ -1,0 +1,90 @@
+"""What each rank runs: `python -m seedstudy.training.rank`, with its job on standard input."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+from seedstudy.errors import UserError
+from seedstudy.training.job import Job, provenance, record
+from seedstudy.training.launch import BAD_INPUT
+
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+
+
+def main() -> None:
+    """Train the seeds of a job, and keep each record as soon as its seed is done."""
+    _die_with_launcher()
+    job = Job.model_validate_json(sys.stdin.read())
+    try:
+        _train(job)
+    except UserError as error:
+        print(f"seedstudy: {error}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+
+
+def _train(job: Job) -> None:
+    began = time.perf_counter()
+    plan, configuration = job.resolve()
+    architecture = plan.architectures[configuration.architecture]
+
+    # Slow to load, and only now wanted: the environment is set, the job is known to be sound.
+    from seedstudy.data.loading import load
+    from seedstudy.models.wide_deep.network import WideDeep
+    from seedstudy.runs import Ledger
+    from seedstudy.training.communication import Communicator
+    from seedstudy.training.engine import Engine
+    from seedstudy.training.inforce import prepare, verify
+
+    prepare(configuration, architecture, plan.threads_per_worker, int(os.environ.get("HOROVOD_LOCAL_RANK", "0")))
+    ranks = Communicator(configuration.workers, plan.training.gradient_compression)
+    dataset = load(job.data)
+    engine = Engine(WideDeep(plan.model, dataset.spec), dataset, configuration, plan.training, ranks)
+    ledger = Ledger(job.ledger, configuration.run_digest)
+    known = provenance(job.commit) | {"data_sha256": dataset.content_sha256()}
+    start_seconds = time.perf_counter() - began
+    in_force: dict[str, Any] = {}
+    for number, seed in enumerate(job.seeds, start=1):
+        began = time.perf_counter()
+        outcome = engine.train(seed)
+        in_force = in_force or verify(engine, configuration, architecture)
+        if ranks.rank != 0:
+            continue
+        rows = len(outcome.curve) * engine.steps_per_epoch * plan.training.global_batch
+        finished = record(
+            plan,
+            configuration,
+            seed,
+            "diverged" if outcome.diverged else "ok",
+            known | {"in_force": in_force, "start_seconds": start_seconds, "skipped_steps": outcome.skipped_steps},
+            cause=outcome.diverged,
+            curve=tuple(outcome.curve),
+            metrics=outcome.metrics,
+            steps_per_epoch=engine.steps_per_epoch,
+            train_seconds=outcome.train_seconds,
+            evaluation_seconds=outcome.evaluation_seconds,
+            samples_per_second=rows / outcome.train_seconds,
+            weights_digest=outcome.weights_digest,
+        )
+        ledger.write(finished)
+        shown = outcome.diverged or f"{plan.metric} {outcome.metrics[plan.metric]:.6f}"
+        seconds = time.perf_counter() - began
+        print(
+            f"{configuration.id} seed {seed} ({number} of {len(job.seeds)}): {shown}, {seconds:.1f} s", file=sys.stderr
+        )
+
+
+def _die_with_launcher() -> None:
+    """Ask the kernel to end this rank when its launcher is gone, even by SIGKILL: none trains on unwatched."""
+    parent = os.getppid()
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if parent == 1 or os.getppid() != parent:
+        sys.exit("seedstudy: the launcher is gone")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""What the rules share: the checked plan, the paths that follow from it, and what a run needs of this machine."""
+
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+ROOT = Path(workflow.basedir)
+sys.path.insert(0, str(ROOT / "src"))
+
+from seedstudy import errors, hardware, study
+
+
+def checked_plan():
+    """The plan that --configfile names, or the default one, and only as its file says it."""
+    files = [Path(name) for name in workflow.configfiles]
+    if len(files) > 1:
+        raise WorkflowError(f"{len(files)} plans are given; a study has one: --configfile FILE")
+    unknown = {key for key in workflow.config_settings.config if key != "retry_failed"}
+    if unknown:
+        raise WorkflowError(f"--config {', '.join(sorted(unknown))}: change the plan's file, or use one of your own")
+    try:
+        return study.load_plan(files[0] if files else ROOT / "config" / "default.yaml", study.usable_cores())
+    except errors.UserError as error:
+        raise WorkflowError(str(error)) from None
+
+
+def lacking_hardware():
+    """The first thing that this machine lacks for the trainings that are about to run, or None."""
+    planned = {job.wildcards.configuration for job in workflow.dag.needrun_jobs() if job.rule.name == "train"}
+    for name in sorted(planned):
+        lacking = hardware.missing_hardware(PLAN, PLAN.configuration(name))
+        if lacking:
+            return f"{PLAN.path}: architectures.{PLAN.configuration(name).architecture}: {lacking}"
+    return None
+
+
+def sources(*areas):
+    """Source files of parts of the package, which their tables and figures depend on."""
+    return sorted(str(path) for area in areas for path in (ROOT / "src" / "seedstudy" / area).rglob("*.py"))
+
+
+PLAN = checked_plan()
+BATCHES = {batch.name: batch.seeds for batch in PLAN.batches}
+# An infrastructure fault is tried again; a run that diverges is a result and exits 0, so this never trains it twice.
+ATTEMPTS = 3
+
+DATA = f"build/data/{PLAN.data_digest}"
+MARKERS = [
+    f"build/{configuration.run_digest}/{configuration.id}.{batch}.ok"
+    for configuration in PLAN.configurations
+    for batch in BATCHES
+]
+RUNS = f"{PLAN.output.results}/runs.csv"
+TABLES = [
+    f"{PLAN.output.results}/{name}.{kind}"
+    for name in ("stability", *(f"{family.name}_impact" for family in PLAN.families))
+    for kind in ("csv", "md")
+]
+FIGURES = [
+    f"{PLAN.output.figures}/{name}.{kind}"
+    for name in ("learning_curves", "stability", *(f"{family.name}_influence" for family in PLAN.families))
+    for kind in ("svg", "png")
+]
+
+
+wildcard_constraints:
+    configuration="|".join(configuration.id for configuration in PLAN.configurations),
+    run_digest="|".join(configuration.run_digest for configuration in PLAN.configurations),
+    batch="|".join(BATCHES),
+
+
+onstart:
+    if workflow.local_exec and (lacking := lacking_hardware()):
+        raise WorkflowError(lacking)

@@ -1,0 +1,20 @@
+"""Figures of the study, from the table of runs and what the plan declares of the analysis."""
+
+
+rule plots:
+    input:
+        runs=RUNS,
+        plan=PLAN.path,
+        seeds=PLAN.seeds_path,
+        code=sources("statistics", "figures"),
+    output:
+        FIGURES,
+    params:
+        folder=PLAN.output.figures,
+    log:
+        f"logs/plots/{PLAN.name}.log",
+    benchmark:
+        f"build/benchmarks/plots/{PLAN.name}.tsv"
+    localrule: True
+    shell:
+        "seedstudy figures --runs {input.runs:q} --plan {input.plan:q} --output {params.folder:q} 2>&1 | tee {log:q}"
