@@ -1,8 +1,8 @@
 """The study as a graph: data -> training -> runs -> tables and figures.
 
-    snakemake --cores all                                       the default study
-    snakemake --cores all --configfile config/movielens.yaml    another plan
-    snakemake --cores all figures tables                        from the committed runs; never trains
+snakemake --cores all                                       the default study
+snakemake --cores all --configfile config/movielens.yaml    another plan
+snakemake --cores all figures tables                        from the committed runs; never trains
 """
 
 from snakemake.utils import min_version
@@ -28,12 +28,12 @@ localrules:
 
 
 rule all:
+    default_target: True
     input:
         MARKERS,
         RUNS,
         TABLES,
         FIGURES,
-    default_target: True
 
 
 rule tables:

@@ -12,14 +12,14 @@ DISK_GB = 6
 VERSIONS = ((3, 11), (3, 14))
 
 
-def lacking():
+def lacking() -> "list[str]":
     """Return what is missing, one line each."""
     found = []
     if platform.system() != "Linux" or platform.machine() != "x86_64":
-        found.append("needs Linux on x86-64, this is %s on %s" % (platform.system(), platform.machine()))
+        found.append(f"needs Linux on x86-64, this is {platform.system()} on {platform.machine()}")
     if not VERSIONS[0] <= sys.version_info[:2] < VERSIONS[1]:
         found.append(
-            "needs Python 3.11 to 3.13, this is %s; name one: make PYTHON=python3.12" % platform.python_version()
+            f"needs Python 3.11 to 3.13, this is {platform.python_version()}; name one: make PYTHON=python3.12"
         )
     try:
         import ensurepip  # noqa: F401
@@ -32,12 +32,12 @@ def lacking():
         found.append("no make to build Horovod; install it, on Debian or Ubuntu: apt-get install make")
     free = shutil.disk_usage(".").free / 1e9
     if not os.path.isdir(".venv") and free < DISK_GB:
-        found.append("needs %d GB of free disk here, there are %.1f; free some" % (DISK_GB, free))
+        found.append(f"needs {DISK_GB} GB of free disk here, there are {free:.1f}; free some")
     return found
 
 
 if __name__ == "__main__":
     problems = lacking()
     for problem in problems:
-        sys.stderr.write("setup: %s\n" % problem)
+        sys.stderr.write(f"setup: {problem}\n")
     sys.exit(1 if problems else 0)

@@ -10,12 +10,12 @@ rule collect:
         ancient(MARKERS),
     output:
         RUNS,
-    params:
-        plan=PLAN.path,
     log:
         f"logs/collect/{PLAN.name}.log",
     benchmark:
         f"build/benchmarks/collect/{PLAN.name}.tsv"
     localrule: True
+    params:
+        plan=PLAN.path,
     shell:
         "seedstudy collect --plan {params.plan:q} --ledger ledger --output {output:q} 2>&1 | tee {log:q}"

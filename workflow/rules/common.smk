@@ -1,9 +1,8 @@
 """What the rules share: the checked plan, the paths that follow from it, and what a run needs of this machine."""
 
+import os
 import sys
 from pathlib import Path
-
-from snakemake.exceptions import WorkflowError
 
 ROOT = Path(workflow.basedir)
 sys.path.insert(0, str(ROOT / "src"))
@@ -15,20 +14,23 @@ def checked_plan():
     """The plan that --configfile names, or the default one, and only as its file says it."""
     files = [Path(name) for name in workflow.configfiles]
     if len(files) > 1:
-        raise WorkflowError(f"{len(files)} plans are given; a study has one: --configfile FILE")
+        sys.exit(f"seedstudy: {len(files)} plans are given; a study has one: --configfile FILE")
     unknown = {key for key in workflow.config_settings.config if key != "retry_failed"}
     if unknown:
-        raise WorkflowError(f"--config {', '.join(sorted(unknown))}: change the plan's file, or use one of your own")
+        sys.exit(f"seedstudy: --config {', '.join(sorted(unknown))}: change the plan's file, or use one of your own")
     try:
-        return study.load_plan(files[0] if files else ROOT / "config" / "default.yaml", study.usable_cores())
+        return study.load_plan(
+            files[0] if files else ROOT / "config" / "default.yaml",
+            study.usable_cores(),
+        )
     except errors.UserError as error:
-        raise WorkflowError(str(error)) from None
+        sys.exit(f"seedstudy: {error}")
 
 
 def lacking_hardware():
     """The first thing that this machine lacks for the trainings that are about to run, or None."""
     planned = {job.wildcards.configuration for job in workflow.dag.needrun_jobs() if job.rule.name == "train"}
-    for name in sorted(planned):
+    for name in sorted(planned, key=lambda name: -PLAN.configuration(name).workers):
         lacking = hardware.missing_hardware(PLAN, PLAN.configuration(name))
         if lacking:
             return f"{PLAN.path}: architectures.{PLAN.configuration(name).architecture}: {lacking}"
@@ -59,7 +61,11 @@ TABLES = [
 ]
 FIGURES = [
     f"{PLAN.output.figures}/{name}.{kind}"
-    for name in ("learning_curves", "stability", *(f"{family.name}_influence" for family in PLAN.families))
+    for name in (
+        "learning_curves",
+        "stability",
+        *(f"{family.name}_influence" for family in PLAN.families),
+    )
     for kind in ("svg", "png")
 ]
 
@@ -72,4 +78,4 @@ wildcard_constraints:
 
 onstart:
     if workflow.local_exec and (lacking := lacking_hardware()):
-        raise WorkflowError(lacking)
+        sys.exit(f"seedstudy: {lacking}")

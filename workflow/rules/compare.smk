@@ -9,12 +9,12 @@ rule compare:
         code=sources("statistics", "tables"),
     output:
         TABLES,
-    params:
-        folder=PLAN.output.results,
     log:
         f"logs/compare/{PLAN.name}.log",
     benchmark:
         f"build/benchmarks/compare/{PLAN.name}.tsv"
     localrule: True
+    params:
+        folder=lambda wildcards, output: os.path.dirname(output[0]),
     shell:
         "seedstudy tables --runs {input.runs:q} --plan {input.plan:q} --output {params.folder:q} 2>&1 | tee {log:q}"

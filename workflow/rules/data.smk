@@ -4,11 +4,11 @@
 rule data:
     output:
         directory(DATA),
-    params:
-        plan=PLAN.path,
     log:
         f"logs/data/{PLAN.data_digest}.log",
     benchmark:
         f"build/benchmarks/data/{PLAN.data_digest}.tsv"
+    params:
+        plan=PLAN.path,
     shell:
         "seedstudy data prepare --plan {params.plan:q} --output {output:q} 2>&1 | tee {log:q}"

@@ -9,12 +9,12 @@ rule plots:
         code=sources("statistics", "figures"),
     output:
         FIGURES,
-    params:
-        folder=PLAN.output.figures,
     log:
         f"logs/plots/{PLAN.name}.log",
     benchmark:
         f"build/benchmarks/plots/{PLAN.name}.tsv"
     localrule: True
+    params:
+        folder=lambda wildcards, output: os.path.dirname(output[0]),
     shell:
         "seedstudy figures --runs {input.runs:q} --plan {input.plan:q} --output {params.folder:q} 2>&1 | tee {log:q}"

@@ -10,19 +10,19 @@ rule train:
         data=ancient(DATA),
     output:
         touch("build/{run_digest}/{configuration}.{batch}.ok"),
+    log:
+        "logs/train/{run_digest}/{configuration}.{batch}.log",
+    benchmark:
+        "build/benchmarks/train/{run_digest}/{configuration}.{batch}.tsv"
+    retries: ATTEMPTS - 1
+    threads: lambda wildcards: PLAN.configuration(wildcards.configuration).workers * PLAN.threads_per_worker
+    resources:
+        attempt=lambda wildcards, attempt: attempt,
     params:
         plan=PLAN.path,
         seeds=lambda wildcards: " ".join(f"--seed {seed}" for seed in BATCHES[wildcards.batch]),
         attempts=ATTEMPTS,
         retry="--retry-failed" if config.get("retry_failed") else "",
-    log:
-        "logs/train/{run_digest}/{configuration}.{batch}.log",
-    benchmark:
-        "build/benchmarks/train/{run_digest}/{configuration}.{batch}.tsv"
-    threads: lambda wildcards: PLAN.configuration(wildcards.configuration).workers * PLAN.threads_per_worker
-    resources:
-        attempt=lambda wildcards, attempt: attempt,
-    retries: ATTEMPTS - 1
     shell:
         "seedstudy train --plan {params.plan:q} --configuration {wildcards.configuration:q} {params.seeds} "
         "--data {input.data:q} --ledger ledger --attempt {resources.attempt} --attempts {params.attempts} "
