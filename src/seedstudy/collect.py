@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from seedstudy.documents import write_atomically
 from seedstudy.errors import UserError
-from seedstudy.runs import Ledger, runs_csv, runs_table, write_atomically
+from seedstudy.runs import Ledger, runs_csv, runs_table
 from seedstudy.study import Plan
 
 

@@ -1,9 +1,12 @@
-"""YAML documents with a schema: strict types, unknown and repeated keys refused, one line for each mistake."""
+"""Files: YAML with a schema (strict types, unknown and repeated keys refused), whole writes, digests."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import re
+import tempfile
 from collections.abc import Hashable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -51,6 +54,36 @@ def read_text(path: Path) -> str:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise UserError(path, f"is not UTF-8 text (byte {error.start}); save it as UTF-8") from error
+    except OSError as error:
+        raise UserError(path, f"cannot be read: {error.strerror}") from error
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Publish a text file whole or not at all, and on the disk before its name is."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def sha256_file(path: Path) -> str:
+    """SHA-256 of a file's bytes.
+
+    Raises
+    ------
+    UserError
+        The file cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise UserError(path, f"cannot be read: {error.strerror}") from error
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -17,7 +15,7 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
-from seedstudy.documents import read_text, validate
+from seedstudy.documents import read_text, validate, write_atomically
 from seedstudy.errors import UserError
 
 Status = Literal["ok", "diverged", "failed"]
@@ -148,21 +146,6 @@ class Ledger:
             raise UserError(path, f"cannot be written: {error.strerror}") from error
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Publish a text file whole or not at all, and on the disk before its name is."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
 LEADING = ("configuration", "model", "dataset", "architecture", "precision", "xla", "workers", "seed", "status")
 TRAILING = (
     "epochs",
@@ -273,4 +256,4 @@ def _number(text: str) -> float:
 def _refuse(path: Path, table: pd.DataFrame, column: str, bad: pd.Series, problem: str) -> None:
     if bad.any():
         row = int(np.argmax(bad.to_numpy()))
-        raise UserError(f"{path}, line {row + 2}, column {column}", f"{table[column].iloc[row]!r} {problem}")
+        raise UserError(f"{path}, line {row + 2}, column {column}", f"'{table[column].iloc[row]}' {problem}")

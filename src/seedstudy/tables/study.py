@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from seedstudy.documents import write_atomically
 from seedstudy.errors import UserError
-from seedstudy.runs import read_runs, write_atomically
+from seedstudy.runs import read_runs
 from seedstudy.statistics.comparison import FamilyComparison, compare_family
 from seedstudy.statistics.configurations import summarise_configurations
 from seedstudy.study import Plan, load_plan

@@ -1,0 +1,1 @@
+"""Data sets: sources, preparation, feature specifications, loading."""

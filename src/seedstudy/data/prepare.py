@@ -1,0 +1,235 @@
+"""From a source to a prepared data set: two Parquet files, their specification and a manifest, published whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, assert_never
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from seedstudy.data.loading import Dataset, Split, load, load_described
+from seedstudy.data.source import (
+    DataSource,
+    GeneratedOutbrain,
+    MovieLens100K,
+    Outbrain,
+    ParquetData,
+)
+from seedstudy.data.spec import FeatureSpec, Multihot, SplitFile, save_spec
+from seedstudy.documents import sha256_file, write_atomically
+from seedstudy.errors import UserError
+from seedstudy.metrics import mean_average_precision
+
+CUTOFF = 12
+"""k of the MAP@k of the baselines."""
+
+PUBLISHED = ("train.parquet", "valid.parquet", "spec.yaml", "manifest.json")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A source turned into features, not yet written.
+
+    Parameters
+    ----------
+    name, group, label : str
+        As in `FeatureSpec`.
+    numeric : tuple of str
+    onehot : dict of str to int
+    multihot : dict of str to Multihot
+    train, valid : pl.DataFrame
+        Columns of these names: Int64 group, label 0 / 1, Float32, Int32 and Array(Int32, hotness).
+    baselines : dict of str to float array, shape (valid rows,)
+        Scores of simple rankings of the validation rows, fitted on train.
+    terms : str
+        Acknowledgement and terms of use of the data.
+    """
+
+    name: str
+    group: str
+    label: str
+    numeric: tuple[str, ...]
+    onehot: dict[str, int]
+    multihot: dict[str, Multihot]
+    train: pl.DataFrame
+    valid: pl.DataFrame
+    baselines: dict[str, NDArray[np.float64]]
+    terms: str
+
+
+def prepare(
+    source: DataSource, output: Path, *, raw: Path | None = None, progress: Callable[[str], None] = print
+) -> dict[str, Any]:
+    """Prepare a data set and publish it as a folder, whole or not at all.
+
+    Parameters
+    ----------
+    source : DataSource
+        The ``data`` section of a plan.
+    output : Path
+        The folder to make: ``train.parquet``, ``valid.parquet``, ``spec.yaml``, ``manifest.json``. One prepared
+        earlier is replaced.
+    raw : Path, optional
+        Keep the generated raw files in this folder (source ``outbrain-generated`` only).
+    progress : callable
+        Takes one line at a time.
+
+    Returns
+    -------
+    dict
+        The manifest.
+
+    Raises
+    ------
+    UserError
+        If the source cannot be read, or ``output`` is something else than a prepared data set.
+    """
+    if raw is not None and not isinstance(source, GeneratedOutbrain):
+        raise UserError("--raw", f"only generated files can be kept; the source is {source.source}")
+    _check_replaceable(output)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(dir=output.parent, prefix=f".{output.name}."))
+    try:
+        prepared = _prepare(source, work, raw, progress)
+        folder = work / "published"
+        folder.mkdir()
+        manifest = _write(prepared, source, folder, progress)
+        _publish(folder, output, work)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return manifest
+
+
+def _prepare(source: DataSource, work: Path, raw: Path | None, progress: Callable[[str], None]) -> Prepared:
+    # Imported here: the sources need `Prepared`.
+    from seedstudy.data import movielens, outbrain
+    from seedstudy.data.generator import generate
+
+    match source:
+        case GeneratedOutbrain():
+            folder = work / "raw" if raw is None else raw
+            progress(f"data: generating {source.displays:,} displays")
+            rows = generate(folder, displays=source.displays, seed=source.seed)
+            return outbrain.prepare(folder, rows=rows, seed=source.seed, generated=True, progress=progress)
+        case Outbrain():
+            return outbrain.prepare(source.raw, rows=source.rows, seed=source.seed, generated=False, progress=progress)
+        case MovieLens100K():
+            return movielens.prepare(source, progress=progress)
+        case ParquetData():
+            source.recipe()  # Refuses a specification without checksums before anything is read.
+            progress(f"data: checking {source.spec}")
+            return _from_dataset(load_described(source.spec))
+        case _:
+            assert_never(source)
+
+
+def _from_dataset(dataset: Dataset) -> Prepared:
+    spec = dataset.spec
+    return Prepared(
+        name=spec.name,
+        group=spec.group,
+        label=spec.label,
+        numeric=spec.numeric,
+        onehot=spec.onehot,
+        multihot=spec.multihot,
+        train=_frame(spec, dataset.train),
+        valid=_frame(spec, dataset.valid),
+        baselines={},
+        terms="Brought by the user; their terms apply.",
+    )
+
+
+def _frame(spec: FeatureSpec, split: Split) -> pl.DataFrame:
+    columns: dict[str, NDArray[Any]] = {spec.group: split.group, spec.label: split.label.astype(np.int8)}
+    columns |= {name: split.numeric[:, index] for index, name in enumerate(spec.numeric)}
+    columns |= {name: split.categorical[:, index] for index, name in enumerate(spec.onehot)}
+    at = len(spec.onehot)
+    for name, multihot in spec.multihot.items():
+        columns[name] = np.ascontiguousarray(split.categorical[:, at : at + multihot.hotness])
+        at += multihot.hotness
+    return pl.DataFrame(columns)
+
+
+def _write(prepared: Prepared, source: DataSource, folder: Path, progress: Callable[[str], None]) -> dict[str, Any]:
+    """Write the four files into ``folder`` and return the manifest."""
+    files = {}
+    for split, frame in (("train", prepared.train), ("valid", prepared.valid)):
+        progress(f"data: writing {split}, {frame.height:,} rows")
+        path = folder / f"{split}.parquet"
+        pq.write_table(_arrow(frame), path, compression="zstd")
+        files[split] = SplitFile(file=path.name, sha256=sha256_file(path))
+    spec = FeatureSpec.model_validate(
+        {
+            "name": prepared.name,
+            "group": prepared.group,
+            "label": prepared.label,
+            "numeric": prepared.numeric,
+            "onehot": prepared.onehot,
+            "multihot": prepared.multihot,
+            "splits": files,
+        }
+    )
+    save_spec(spec, folder / "spec.yaml")
+    dataset = load(folder)
+    manifest = {
+        "name": prepared.name,
+        "recipe": source.recipe(),
+        "data_hash": dataset.content_sha256(),
+        "splits": {"train": _summary(dataset.train), "valid": _summary(dataset.valid)},
+        "baselines_map12": _baselines(prepared, dataset.valid),
+        "terms": prepared.terms,
+    }
+    write_atomically(folder / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+    return manifest
+
+
+def _arrow(frame: pl.DataFrame) -> pa.Table:
+    """Return the frame as Arrow, its lists of fixed size and all values non-null."""
+    table = frame.to_arrow()
+    return table.replace_schema_metadata(None)
+
+
+def _summary(split: Split) -> dict[str, Any]:
+    return {
+        "rows": split.rows,
+        "displays": len(np.unique(split.group)),
+        "positives": int(split.label.sum(dtype=np.float64)),
+        "content_sha256": split.content_sha256(),
+    }
+
+
+def _baselines(prepared: Prepared, valid: Split) -> dict[str, float]:
+    if not valid.label.any():
+        raise UserError(f"{prepared.name}: column {prepared.label}", "no row of the validation split is 1")
+    # With all scores tied, the expected value over the order of ties is that of random order.
+    scores = {"random order": np.zeros(valid.rows), **prepared.baselines}
+    return {
+        name: float(mean_average_precision(score, valid.label, valid.group, k=CUTOFF).value)
+        for name, score in scores.items()
+    }
+
+
+def _check_replaceable(output: Path) -> None:
+    if output.is_symlink() or (output.exists() and not output.is_dir()):
+        raise UserError(output, "exists and is not a folder; name another output")
+    if output.is_dir():
+        others = sorted({entry.name for entry in output.iterdir()} - set(PUBLISHED))
+        if others:
+            raise UserError(output, f"holds {others[0]!r}, so it is not a prepared data set; name another output")
+
+
+def _publish(folder: Path, output: Path, work: Path) -> None:
+    """Rename the finished folder into place; a data set already there goes to ``work``, to be removed."""
+    if output.exists():
+        os.rename(output, work / "replaced")
+    os.rename(folder, output)
