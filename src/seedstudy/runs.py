@@ -6,12 +6,10 @@ The table is the contract between the halves of the house: training ends in it, 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -199,61 +197,3 @@ def runs_csv(table: pd.DataFrame) -> str:
         text[name] = text[name].astype("Int64")
     csv: str = text.to_csv(index=False, lineterminator="\n")
     return csv
-
-
-def read_runs(path: Path, metric: str) -> pd.DataFrame:
-    """Read a table of runs that this project wrote.
-
-    Parameters
-    ----------
-    path : Path
-        A CSV file with at least the columns `LEADING`, the metric and `plan_digest`.
-    metric : str
-        Column of the metric.
-
-    Returns
-    -------
-    DataFrame
-        `xla` is boolean, `workers` and `seed` are int64, the metric is float64 and missing unless `status` is `ok`.
-
-    Raises
-    ------
-    UserError
-        Names line and column of the first value that is not what its column needs, or a run that stands twice.
-    """
-    read_text(path)
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise UserError(path, f"is no CSV table of runs: {error}") from error
-    for column in (*LEADING, metric, "plan_digest"):
-        if column not in table:
-            raise UserError(path, f"has no column {column}")
-    if table.empty:
-        raise UserError(path, "holds no run")
-    _refuse(path, table, "status", ~table["status"].isin(STATUSES), f"is none of {', '.join(STATUSES)}")
-    _refuse(path, table, "xla", ~table["xla"].isin(("true", "false")), "is neither true nor false")
-    table["xla"] = table["xla"] == "true"
-    for column in ("workers", "seed"):
-        _refuse(path, table, column, ~table[column].str.fullmatch(r"[0-9]{1,18}"), "is no whole number")
-        table[column] = table[column].astype(np.int64)
-    finished = table["status"] == "ok"
-    number = table[metric].map(_number)
-    _refuse(path, table, metric, finished & ~np.isfinite(number), "is no finite number though the run is ok")
-    _refuse(path, table, metric, ~finished & (table[metric] != ""), "is given though the run is not ok")
-    table[metric] = number
-    _refuse(path, table, "seed", table.duplicated(["configuration", "seed"]), "stands twice for its configuration")
-    return table
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
-
-
-def _refuse(path: Path, table: pd.DataFrame, column: str, bad: pd.Series, problem: str) -> None:
-    if bad.any():
-        row = int(np.argmax(bad.to_numpy()))
-        raise UserError(f"{path}, line {row + 2}, column {column}", f"'{table[column].iloc[row]}' {problem}")

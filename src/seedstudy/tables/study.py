@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,14 +9,13 @@ import pandas as pd
 
 from seedstudy.documents import write_atomically
 from seedstudy.errors import UserError
-from seedstudy.runs import read_runs
+from seedstudy.imports.study import AXES, read_study
 from seedstudy.statistics.comparison import FamilyComparison, compare_family
 from seedstudy.statistics.configurations import summarise_configurations
-from seedstudy.study import Plan, load_plan
+from seedstudy.study import Plan
 from seedstudy.tables.frames import impact_table, stability_table
 from seedstudy.tables.text import digits_for, impact_markdown, stability_markdown
 
-AXES = ("architecture", "workers", "precision", "xla")
 PERMUTATION_SEED = 0
 """The permutations are drawn from a fixed seed, so that the committed tables regenerate to the byte."""
 
@@ -28,7 +26,7 @@ def compare_study(runs: pd.DataFrame, plan: Plan, resamples: int = 10_000) -> li
     Parameters
     ----------
     runs : pandas.DataFrame
-        From `seedstudy.runs.read_runs`.
+        From `seedstudy.imports.study.read_study`.
     plan : Plan
         Metric, margin, level and families.
     resamples : int
@@ -73,10 +71,7 @@ def write_tables(runs_path: Path, plan_path: Path, output: Path, resamples: int 
     UserError
         Bad runs or plan, or a folder that cannot be written.
     """
-    plan = load_plan(plan_path)
-    runs = read_runs(runs_path, plan.metric)
-    runs.attrs["source"] = str(runs_path)
-    warn_of_another_plan(runs, plan, runs_path)
+    plan, runs = read_study(runs_path, plan_path)
     labels = {axis: plan.worker_label if axis == "workers" else axis for axis in AXES}
     digits = digits_for(plan.margin.value)
     stability = stability_table(summarise_configurations(runs, ("configuration", *AXES), plan.metric))
@@ -97,26 +92,3 @@ def write_tables(runs_path: Path, plan_path: Path, output: Path, resamples: int 
     except OSError as error:
         raise UserError(output, f"cannot be written: {error.strerror}") from error
     return written
-
-
-def warn_of_another_plan(runs: pd.DataFrame, plan: Plan, path: Path) -> None:
-    """Say in one line on standard error when the runs are not those of the current plan.
-
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        From `seedstudy.runs.read_runs`.
-    plan : Plan
-        The current plan.
-    path : Path
-        Where the runs stand.
-    """
-    wanted = {(configuration.id, seed) for configuration in plan.configurations for seed in plan.seeds}
-    missing = len(wanted - set(zip(runs["configuration"], runs["seed"].tolist(), strict=True)))
-    parts = []
-    if set(runs["plan_digest"]) != {plan.plan_digest}:
-        parts.append(f"made under another plan than {plan.path} is now (digest {plan.plan_digest})")
-    if missing:
-        parts.append(f"{missing} of the {len(wanted)} planned runs are missing")
-    if parts:
-        print(f"{path}: {'; '.join(parts)}", file=sys.stderr)

@@ -7,6 +7,8 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from seedstudy.errors import UserError
@@ -33,6 +35,8 @@ def _train(job: Job) -> None:
     architecture = plan.architectures[configuration.architecture]
 
     # Slow to load, and only now wanted: the environment is set, the job is known to be sound.
+    with _unheard():
+        import tensorflow  # noqa: F401
     from seedstudy.data.loading import load
     from seedstudy.models.wide_deep.network import WideDeep
     from seedstudy.runs import Ledger
@@ -76,6 +80,19 @@ def _train(job: Job) -> None:
         print(
             f"{configuration.id} seed {seed} ({number} of {len(job.seeds)}): {shown}, {seconds:.1f} s", file=sys.stderr
         )
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Keep what native code writes to standard error to itself: TensorFlow announces oneDNN at every log level."""
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def _die_with_launcher() -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from seedstudy.imports.study import read_study
 from seedstudy.reference import reference_path
-from seedstudy.runs import read_runs
 from seedstudy.statistics.comparison import compare_family
 from seedstudy.study import load_plan
 from seedstudy.tables.frames import arm_label
@@ -69,12 +69,12 @@ def test_one_table_a_family_and_the_stability(written, plan_path):
     assert {path.name for path in written.iterdir()} == {f"{name}{end}" for name in names for end in (".csv", ".md")}
 
 
-def test_stability_has_the_columns_of_the_reference(written, runs_path):
+def test_stability_has_the_columns_of_the_reference(written, runs_path, plan_path):
     table = pd.read_csv(written / "stability.csv")
     reference = pd.read_csv(reference_path("widedeep_stability.csv")).rename(columns={"gpus": "workers"})
     assert set(reference.columns) <= set(table.columns)
     assert len(table) == 16
-    runs = read_runs(runs_path, "map12")
+    runs = read_study(runs_path, plan_path)[1]
     first = runs[runs.configuration == table.configuration[0]].map12
     assert (table["mean"][0], table["std"][0]) == pytest.approx((first.mean(), first.std(ddof=1)), rel=1e-14)
     assert (table["min"][0], table["max"][0], table["n"][0]) == (first.min(), first.max(), SEEDS)
@@ -90,9 +90,9 @@ def test_amp_impact_has_the_columns_of_the_reference(written):
 
 
 def test_tables_hold_what_the_engine_says(written, runs_path, plan_path):
-    plan = load_plan(plan_path)
+    plan, runs = read_study(runs_path, plan_path)
     family = next(family for family in plan.families if family.name == "xla")
-    cells = compare_family(read_runs(runs_path, "map12"), family, "map12", plan.margin.value, 0.05, True, 0).cells
+    cells = compare_family(runs, family, "map12", plan.margin.value, 0.05, True, 0).cells
     table = pd.read_csv(written / "xla_impact.csv")
     assert table.sentence.tolist() == [cell.verdict.sentence for cell in cells]
     assert table.ks_pvalue.to_numpy() == pytest.approx([cell.ks.p_exact for cell in cells], rel=1e-15)
