@@ -23,7 +23,8 @@ study: setup
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/run_study.py
 
 test: setup $(STAMP)/dev
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(PYTEST_ARGS)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n auto -m "not slow"
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m slow
 
 lint: setup $(STAMP)/dev
 	$(BIN)/ruff format --check .

@@ -39,13 +39,13 @@ class Problem:
 
 
 class ClusterResources(BaseModel):
-    """What a job of this architecture asks of Slurm."""
+    """What a job of this architecture asks of Slurm; partition and constraint are the cluster's own by default."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    partition: str
-    memory_mb: Annotated[int, Field(ge=600)]
-    runtime_minutes: Annotated[int, Field(ge=1)]
+    partition: str | None = None
+    memory_mb: Annotated[int, Field(ge=600)] = 4000
+    runtime_minutes: Annotated[int, Field(ge=1)] = 60
     constraint: str | None = None
 
 
@@ -59,7 +59,7 @@ class Architecture(BaseModel):
     full_precision: Literal["fp32", "tf32"]
     amp: Literal["bfloat16", "float16"]
     gpu_name: str | None = None
-    cluster: ClusterResources | None = None
+    cluster: ClusterResources = ClusterResources()
 
     def precision(self, level: str) -> Precision:
         """Label of a level of the precision axis here: `full` is fp32 or tf32."""

@@ -30,11 +30,28 @@ def checked_plan():
 def lacking_hardware():
     """The first thing that this machine lacks for the trainings that are about to run, or None."""
     planned = {job.wildcards.configuration for job in workflow.dag.needrun_jobs() if job.rule.name == "train"}
-    for name in sorted(planned, key=lambda name: -PLAN.configuration(name).workers):
+    for name in sorted(planned, key=lambda name: (-PLAN.configuration(name).workers, name)):
         lacking = hardware.missing_hardware(PLAN, PLAN.configuration(name))
         if lacking:
             return f"{PLAN.path}: architectures.{PLAN.configuration(name).architecture}: {lacking}"
     return None
+
+
+def architecture_of(wildcards):
+    """Block of the plan that a training job's configuration belongs to."""
+    return PLAN.architectures[PLAN.configuration(wildcards.configuration).architecture]
+
+
+def cluster(key):
+    """Resource function: what the plan's architecture asks of the cluster under this key."""
+    return lambda wildcards: getattr(architecture_of(wildcards).cluster, key)
+
+
+def gpus_of_job(wildcards):
+    """GPUs of a training job, one a rank, as Slurm's generic resource; nothing for a CPU."""
+    if architecture_of(wildcards).device == "cpu":
+        return None
+    return f"gpu:{PLAN.configuration(wildcards.configuration).workers}"
 
 
 def sources(*areas):

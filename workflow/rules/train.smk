@@ -18,6 +18,11 @@ rule train:
     threads: lambda wildcards: PLAN.configuration(wildcards.configuration).workers * PLAN.threads_per_worker
     resources:
         attempt=lambda wildcards, attempt: attempt,
+        mem_mb=cluster("memory_mb"),
+        runtime=cluster("runtime_minutes"),
+        slurm_partition=cluster("partition"),
+        constraint=cluster("constraint"),
+        gres=gpus_of_job,
     params:
         plan=PLAN.path,
         seeds=lambda wildcards: " ".join(f"--seed {seed}" for seed in BATCHES[wildcards.batch]),

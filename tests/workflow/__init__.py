@@ -1,0 +1,1 @@
+"""Tests that start Snakemake, trainings and Horovod ranks."""

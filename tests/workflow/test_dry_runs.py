@@ -1,0 +1,102 @@
+"""What Snakemake plans in a fresh clone: `all` trains, tables and figures never do."""
+
+import re
+import shutil
+
+import pytest
+
+from seedstudy.runs import RunRecord, runs_csv, runs_table
+from seedstudy.study import load_plan
+
+from .conftest import run
+
+pytestmark = pytest.mark.slow
+
+
+def planned(clone, *arguments):
+    """Rules that a dry run would run, with the number of their jobs."""
+    shown = run("snakemake", "--cores", "2", "-n", *arguments, cwd=clone).stdout
+    table = shown.partition("Job stats:")[2].partition("\n\n")[0]
+    return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", table, re.MULTILINE)}
+
+
+@pytest.fixture
+def with_runs(clone):
+    """A clone in which the default study's runs are committed, and its tables and figures older."""
+    plan = load_plan(clone / "config" / "default.yaml")
+    records = [
+        RunRecord(
+            configuration=c.id,
+            model="wide_deep",
+            dataset="made up",
+            architecture=c.architecture,
+            precision=c.precision,
+            compute_type=c.compute_type,
+            xla=c.xla,
+            workers=c.workers,
+            seed=seed,
+            status="ok",
+            metrics={"map12": 0.6 + seed / 1e6},
+            epochs=1,
+            run_digest=c.run_digest,
+            plan_digest=plan.plan_digest,
+            provenance={},
+        )
+        for c in plan.configurations
+        for seed in plan.seeds
+    ]
+    (clone / "results").mkdir(exist_ok=True)
+    (clone / "results" / "runs.csv").write_text(runs_csv(runs_table(records)))
+    return clone
+
+
+def test_all_trains_every_configuration_once(with_runs):
+    jobs = planned(with_runs, "all")
+    assert (jobs["data"], jobs["train"], jobs["collect"]) == (1, 16, 1)
+
+
+@pytest.mark.parametrize("edit", [None, "margin", "seeds", "model"])
+def test_tables_and_figures_never_train_also_after_an_edit_of_the_plan(with_runs, edit):
+    plan, seeds = with_runs / "config" / "default.yaml", with_runs / "seeds.txt"
+    if edit == "margin":
+        plan.write_text(re.sub(r"value: \S+", "value: 0.5", plan.read_text(), count=1))
+    if edit == "model":
+        plan.write_text(plan.read_text().replace("dropout: 0.1", "dropout: 0.2"))
+    if edit == "seeds":
+        seeds.write_text(seeds.read_text() + "424242\n")
+    assert set(planned(with_runs, "figures", "tables")) <= {"figures", "tables", "compare", "plots", "total"}
+
+
+def test_a_fresh_clone_without_runs_still_plans(clone):
+    shutil.rmtree(clone / "results", ignore_errors=True)
+    assert planned(clone, "all")["train"] == 16
+
+
+def test_the_published_study_plans_anywhere_and_says_what_it_lacks(clone):
+    assert planned(clone, "all", "--configfile", "config/dgx.yaml")["train"] == 320
+    refused = run("snakemake", "--cores", "2", "--configfile", "config/dgx.yaml", cwd=clone, check=False)
+    assert refused.returncode != 0
+    (line,) = [line for line in refused.stderr.splitlines() if line.startswith("seedstudy: ")]
+    assert re.search(r"architectures\.a100: needs 8 .*GPU\(s\), nvidia-smi lists \d here", line)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--config", "margin=1"], "--config margin: change the plan's file"),
+        (["--configfile", "config/smoke.yaml", "config/dgx.yaml"], "2 plans are given; a study has one"),
+        (["--configfile", "bad.yaml"], "bad.yaml: mar: unknown key"),
+    ],
+)
+def test_a_bad_call_is_one_line(clone, arguments, line):
+    text = (clone / "config" / "smoke.yaml").read_text().replace("seeds_file: ", "seeds_file: config/")
+    (clone / "bad.yaml").write_text(text + "mar: 1\n")
+    done = run("snakemake", "--cores", "2", "-n", *arguments, cwd=clone, check=False)
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+    assert line in done.stderr
+
+
+def test_slurm_profile_plans(clone):
+    shown = run("snakemake", "--profile", "profiles/slurm", "-n", "--configfile", "config/dgx.yaml", cwd=clone).stdout
+    assert "gres=gpu:8" in shown

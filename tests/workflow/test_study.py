@@ -1,0 +1,143 @@
+"""The smoke study, run for real: replay, kill, markers, failures, seeds appended."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+import pandas as pd
+import pytest
+
+from seedstudy.runs import Ledger
+
+from .conftest import BIN, SMOKE, copy_of_checkout, fingerprints, run
+from .test_dry_runs import planned
+
+pytestmark = pytest.mark.slow
+
+CONFIGURATIONS = [f"x86_64_v3-{p}-{x}-{w}w" for p in ("fp32", "amp") for x in ("xla", "noxla") for w in (1, 2)]
+SMOKE_PLAN = ("--configfile", "config/smoke.yaml")
+
+
+def test_the_study_gives_runs_tables_and_figures(smoke, plan):
+    table = pd.read_csv(smoke / plan.output.results / "runs.csv")
+    assert len(table) == 16
+    wanted = (
+        "configuration model dataset architecture precision xla workers seed status map12 loss auc epochs "
+        "train_seconds samples_per_second weights_digest plan_digest commit"
+    )
+    assert set(wanted.split()) <= set(table.columns)
+    assert set(table.status) == {"ok"}
+    for name in ("stability.md", "stability.csv", "amp_impact.md", "amp_impact.csv"):
+        assert (smoke / plan.output.results / name).stat().st_size
+    for name in ("learning_curves", "stability", "amp_influence"):
+        for kind in ("svg", "png"):
+            assert (smoke / plan.output.figures / f"{name}.{kind}").stat().st_size
+
+
+@pytest.mark.parametrize("configuration", CONFIGURATIONS)
+def test_a_seed_alone_is_bitwise_the_seed_in_a_batch_after_another(smoke, plan, configuration):
+    done = run(
+        "seedstudy", "train", "--plan", SMOKE, "--configuration", configuration, "--seed", plan.seeds[1],
+        "--data", smoke / "build" / "data" / plan.data_digest,
+    )  # fmt: skip
+    alone = json.loads(done.stdout)
+    batched = fingerprints(smoke, plan)[configuration, plan.seeds[1]]
+    assert (alone["status"], alone["weights_digest"], alone["metrics"]) == batched
+    assert alone["provenance"]["in_force"]
+
+
+def test_a_study_killed_and_run_again_is_bitwise_the_undisturbed_one(smoke, plan, tmp_path):
+    folder = copy_of_checkout(tmp_path / "clone")
+    command = ["snakemake", "--cores", "2", *SMOKE_PLAN]
+    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    with open(tmp_path / "killed.log", "w") as log:
+        study = subprocess.Popen(
+            command, cwd=folder, stdout=log, stderr=log, start_new_session=True, env={**os.environ, "PATH": path}
+        )
+        deadline = time.monotonic() + 240
+        while not list(folder.glob("ledger/*/seed-*.json")) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        os.killpg(study.pid, signal.SIGKILL)
+        study.wait()
+    before = {path: path.stat().st_mtime_ns for path in folder.glob("ledger/*/seed-*.json")}
+    assert 1 <= len(before) < 16
+    run("snakemake", "--unlock", *SMOKE_PLAN, cwd=folder)
+    run(*command, cwd=folder)
+    assert {path: path.stat().st_mtime_ns for path in before} == before  # trained once, kept as they were
+    assert fingerprints(folder, plan) == fingerprints(smoke, plan)
+    unlike = ["train_seconds", "samples_per_second", "evaluation_seconds", "commit"]
+    tables = [pd.read_csv(root / plan.output.results / "runs.csv").drop(columns=unlike) for root in (folder, smoke)]
+    pd.testing.assert_frame_equal(*tables, check_exact=True)
+
+
+def test_nothing_is_left_to_do_and_a_lost_marker_repeats_its_job_alone(smoke, plan):
+    assert planned(smoke, "all", *SMOKE_PLAN) == {}
+    configuration = plan.configurations[0]
+    (marker,) = smoke.glob(f"build/{configuration.run_digest}/{configuration.id}.*.ok")
+    marker.unlink()
+    try:
+        assert planned(smoke, "all", *SMOKE_PLAN)["train"] == 1
+        ledger = {path: path.stat().st_mtime_ns for path in smoke.glob("ledger/*/*.json")}
+        run("snakemake", "--cores", "2", marker.relative_to(smoke), *SMOKE_PLAN, cwd=smoke)
+        assert {path: path.stat().st_mtime_ns for path in smoke.glob("ledger/*/*.json")} == ledger
+    finally:
+        marker.touch()
+
+
+def test_a_changed_margin_trains_nothing_and_a_seed_more_trains_that_seed_only(smoke, plan, tmp_path):
+    (tmp_path / "seeds.txt").write_text("".join(f"{seed}\n" for seed in (*plan.seeds, 77)))
+    text = SMOKE.read_text().replace("smoke-seeds.txt", "seeds.txt").replace("value: 2e-2", "value: 3e-2")
+    (tmp_path / "plan.yaml").write_text(text)
+    configuration = plan.configurations[0].id
+    ledger = Ledger(smoke / "ledger", plan.configurations[0].run_digest)
+    seeds = [part for seed in (*plan.seeds, 77) for part in ("--seed", seed)]
+    done = run(
+        "seedstudy", "train", "--plan", tmp_path / "plan.yaml", "--configuration", configuration, *seeds,
+        "--data", smoke / "build" / "data" / plan.data_digest, "--ledger", ledger.folder.parent,
+    )  # fmt: skip
+    assert re.findall(r"seed (\d+) \(", done.stderr) == ["77"]
+    ledger.path(77).unlink()
+
+
+def test_a_rank_that_dies_is_tried_again_and_recorded_on_the_last_attempt(smoke, plan, tmp_path):
+    configuration = plan.configurations[-1]
+    data = smoke / "build" / "data" / plan.data_digest
+    arguments = ["--plan", SMOKE, "--configuration", configuration.id, "--seed", "1", "--data", data]
+    arguments += ["--ledger", tmp_path, "--attempts", "2"]
+    # Ranks inherit the limit and cannot map TensorFlow: an infrastructure fault, in each rank.
+    starved = {"preexec_fn": _starve}
+    first = run("seedstudy", "train", *arguments, "--attempt", "1", check=False, **starved)
+    assert first.returncode == 1
+    assert re.search(rf"^seedstudy: {configuration.id}: rank \d ended with", first.stderr, re.MULTILINE)
+    last = run("seedstudy", "train", *arguments, "--attempt", "2", **starved)
+    record = json.loads(last.stdout)
+    assert record["status"] == "failed"
+    assert re.match(r"rank \d ended with", record["cause"])
+    again = run("seedstudy", "train", *arguments, "--attempt", "1")
+    assert json.loads(again.stdout)["status"] == "failed"
+    retried = run("seedstudy", "train", *arguments, "--attempt", "1", "--retry-failed")
+    assert json.loads(retried.stdout)["weights_digest"] == fingerprints(smoke, plan)[configuration.id, 1][1]
+
+
+def _starve():
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_AS, (1_200_000_000, 1_200_000_000))
+
+
+def test_tables_and_figures_come_from_the_committed_runs_without_tensorflow(smoke, plan, tmp_path):
+    for command in ("tables", "figures"):
+        code = (
+            "import sys; from seedstudy.cli import main\n"
+            "try: main()\n"
+            "finally: assert 'tensorflow' not in sys.modules and 'horovod' not in sys.modules"
+        )
+        runs = smoke / plan.output.results / "runs.csv"
+        arguments = [command, "--runs", runs, "--plan", SMOKE, "--output", tmp_path / command]
+        run(BIN / "python", "-c", code, *arguments)
+    for path in tmp_path.glob("*/*"):
+        kind = plan.output.results if path.parent.name == "tables" else plan.output.figures
+        assert path.read_bytes() == (smoke / kind / path.name).read_bytes()
