@@ -58,12 +58,12 @@ def read_text(path: Path) -> str:
         raise UserError(path, f"cannot be read: {error.strerror}") from error
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Publish a text file whole or not at all, and on the disk before its name is."""
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Publish a file, text as UTF-8, whole or not at all, and on the disk before its name is."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, 0o644)

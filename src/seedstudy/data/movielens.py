@@ -207,7 +207,8 @@ def make_slates(tables: Tables, source: MovieLens100K) -> Prepared:
 
 
 def _films(films: pl.DataFrame) -> pl.DataFrame:
-    """Films with release as seconds since 1970, year, and genre codes from 1, padded with 0."""
+    """Films by id, with release as seconds since 1970, year, and genre codes from 1, padded with 0."""
+    films = films.sort("movie_id")
     flags = films.select(GENRES).to_numpy().astype(bool)
     order = np.argsort(~flags, axis=1, kind="stable")[:, :HOTNESS]
     genres: Any = np.where(np.take_along_axis(flags, order, axis=1), order + 1, 0).astype(np.int32)

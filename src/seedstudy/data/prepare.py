@@ -80,7 +80,7 @@ def prepare(
         The folder to make: ``train.parquet``, ``valid.parquet``, ``spec.yaml``, ``manifest.json``. One prepared
         earlier is replaced.
     raw : Path, optional
-        Keep the generated raw files in this folder (source ``outbrain-generated`` only).
+        Keep the generated raw files in this new folder, outside ``output`` (source ``outbrain-generated`` only).
     progress : callable
         Takes one line at a time.
 
@@ -92,13 +92,16 @@ def prepare(
     Raises
     ------
     UserError
-        If the source cannot be read, or ``output`` is something else than a prepared data set.
+        If the source cannot be read, a folder cannot be made, or one is there that would be overwritten.
     """
-    if raw is not None and not isinstance(source, GeneratedOutbrain):
-        raise UserError("--raw", f"only generated files can be kept; the source is {source.source}")
     _check_replaceable(output)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(dir=output.parent, prefix=f".{output.name}."))
+    if raw is not None:
+        _make_raw(raw, source, output)
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(dir=output.parent, prefix=f".{output.name}."))
+    except OSError as error:
+        raise UserError(output, f"cannot be made: {error.strerror}") from error
     try:
         prepared = _prepare(source, work, raw, progress)
         folder = work / "published"
@@ -226,6 +229,21 @@ def _check_replaceable(output: Path) -> None:
         others = sorted({entry.name for entry in output.iterdir()} - set(PUBLISHED))
         if others:
             raise UserError(output, f"holds {others[0]!r}, so it is not a prepared data set; name another output")
+
+
+def _make_raw(raw: Path, source: DataSource, output: Path) -> None:
+    """Make the folder of the raw files: a new or empty one, since files of their names may be the competition's."""
+    if not isinstance(source, GeneratedOutbrain):
+        raise UserError("--raw", f"only generated files can be kept; the source is {source.source}")
+    if raw.resolve().is_relative_to(output.resolve()):
+        raise UserError("--raw", f"{raw} lies in the output, which is replaced whole; name another folder")
+    try:
+        raw.mkdir(parents=True, exist_ok=True)
+        kept = next(raw.iterdir(), None)
+    except OSError as error:
+        raise UserError(raw, f"cannot be made: {error.strerror}") from error
+    if kept is not None:
+        raise UserError(raw, f"holds {kept.name!r}; name a new folder")
 
 
 def _publish(folder: Path, output: Path, work: Path) -> None:
