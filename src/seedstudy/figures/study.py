@@ -1,0 +1,55 @@
+"""The figures of a study, from its runs and its plan alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from seedstudy.documents import write_atomically
+from seedstudy.errors import UserError
+from seedstudy.figures.influence import influence_figure
+from seedstudy.figures.learning_curves import learning_curves_figure
+from seedstudy.figures.stability import stability_figure
+from seedstudy.figures.style import KINDS, encode, figure_style
+from seedstudy.imports.study import read_study
+from seedstudy.tables.study import compare_study
+
+
+def write_figures(runs_path: Path, plan_path: Path, output: Path) -> list[Path]:
+    """Write learning curves, stability and the influence of each family, each as SVG and PNG.
+
+    Parameters
+    ----------
+    runs_path, plan_path : Path
+        Table of runs and plan.
+    output : Path
+        Folder, made when missing.
+
+    Returns
+    -------
+    list of Path
+        The files written: ``learning_curves``, ``stability`` and ``<family>_influence``, ``.svg`` and ``.png``.
+
+    Raises
+    ------
+    UserError
+        Bad runs or plan, or a folder that cannot be written.
+    """
+    plan, runs = read_study(runs_path, plan_path)
+    families, written = compare_study(runs, plan, resamples=0), []
+    with figure_style():
+        figures = {
+            "learning_curves": learning_curves_figure(plan, runs),
+            "stability": stability_figure(plan, runs),
+        }
+        for family in families:
+            figures[f"{family.name}_influence"] = influence_figure(plan, family)
+        try:
+            output.mkdir(parents=True, exist_ok=True)
+            for name, figure in figures.items():
+                for kind in KINDS:
+                    path = output / f"{name}.{kind}"
+                    write_atomically(path, encode(figure, kind))
+                    written.append(path)
+        except OSError as error:
+            raise UserError(output, f"cannot be written: {error.strerror}") from error
+    return written
