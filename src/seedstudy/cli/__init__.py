@@ -28,9 +28,15 @@ def main() -> None:
     for area in pkgutil.iter_modules(__path__, f"{__name__}."):
         importlib.import_module(area.name)
     try:
-        app()
+        # Not standalone: typer would print three lines of usage before the one that says what is wrong.
+        sys.exit(app(standalone_mode=False))
     except UserError as error:
         print(f"seedstudy: {error}", file=sys.stderr)
+        sys.exit(2)
+    except typer.TyperException as error:
+        text = error.format_message()
+        # Without a command the message is the help.
+        print(text if text.startswith("Usage:") else f"seedstudy: {' '.join(text.split())}", file=sys.stderr)
         sys.exit(2)
     except BrokenPipeError:
         sys.exit(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from seedstudy.errors import UserError
-from seedstudy.imports.rawtable import decoded, json_object
+from seedstudy.imports.rawtable import decoded, json_object, lines_of
 from seedstudy.imports.runlog import RunLog, number
 
 PREFIX = "DLLL "
@@ -35,7 +35,7 @@ def read_dllogger(path: Path) -> RunLog:
     summary: dict[str, float] = {}
     fields: dict[str, str] = {}
     records = 0
-    for line_number, line in enumerate(decoded(path).splitlines(), start=1):
+    for line_number, line in enumerate(lines_of(decoded(path)), start=1):
         if not line.startswith(PREFIX):
             continue
         where = f"{path}, line {line_number}"

@@ -8,14 +8,13 @@ from enum import StrEnum
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
 
 from seedstudy.documents import read_yaml
 from seedstudy.errors import UserError
 from seedstudy.imports.dllogger import read_dllogger
 from seedstudy.imports.events import read_events
 from seedstudy.imports.mllog import read_mllog
-from seedstudy.imports.rawtable import RawTable
+from seedstudy.imports.rawtable import RawTable, text_column
 from seedstudy.imports.runlog import RunLog
 from seedstudy.imports.tidy import Layout, checked_runs
 
@@ -53,7 +52,7 @@ def import_logs(
         Metric, axes, seed and status, as for a tidy table. The columns are the fields of the path, then the keys of the
         arguments file, then the fields of the log.
     arguments : str, optional
-        JSON or YAML file of a run's arguments, relative to the folder of its log.
+        JSON or YAML file of a run's arguments, relative to the folder of its log (to the log, where that is a folder).
 
     Returns
     -------
@@ -63,18 +62,22 @@ def import_logs(
     Raises
     ------
     UserError
-        No log matches, a log or arguments file is damaged, two sources contradict each other, or the table of runs is
-        bad; names the log.
+        No log matches or none holds the metric, a log or arguments file is damaged, two sources contradict each other,
+        or the table of runs is bad; names the log.
     """
     expression = _compiled(pattern, root)
     candidates = sorted(path for path in root.rglob("*") if expression.fullmatch(path.relative_to(root).as_posix()))
-    logs = [path for path in candidates if path.is_file() or (kind is LogFormat.TENSORBOARD and path.is_dir())]
-    if not logs:
+    paths = [path for path in candidates if path.is_file() or (kind is LogFormat.TENSORBOARD and path.is_dir())]
+    if not paths:
         raise UserError(root, f"holds no log that matches {pattern!r}")
-    rows = [_row(path, root, expression, kind, layout, arguments) for path in logs]
+    logs = [READERS[kind](path) for path in paths]
+    held = dict.fromkeys(name for log in logs for name in log.final)
+    if held and layout.metric not in held:
+        raise UserError(root, f"no log holds the metric {layout.metric!r}; they hold {', '.join(held)}")
+    rows = [_row(log, root, expression, layout, arguments) for log in logs]
     names = dict.fromkeys(name for row in rows for name in row)
-    columns = {name: pa.chunked_array([pa.array([row.get(name, "") for row in rows])]) for name in names}
-    raw = RawTable(root, columns, len(rows), lambda row: str(logs[row].relative_to(root)))
+    columns = {name: text_column(root, name, [row.get(name, "") for row in rows]) for name in names}
+    raw = RawTable(root, columns, len(rows), lambda row: str(paths[row].relative_to(root)))
     return checked_runs(raw, layout)
 
 
@@ -95,15 +98,13 @@ def _compiled(pattern: str, root: Path) -> re.Pattern[str]:
     )
 
 
-def _row(
-    path: Path, root: Path, expression: re.Pattern[str], kind: LogFormat, layout: Layout, arguments: str | None
-) -> dict[str, str]:
+def _row(log: RunLog, root: Path, expression: re.Pattern[str], layout: Layout, arguments: str | None) -> dict[str, str]:
+    path = log.source
     match = expression.fullmatch(path.relative_to(root).as_posix())
     assert match is not None
-    log = READERS[kind](path)
     sources: list[tuple[str, dict[str, str]]] = [("its path", match.groupdict())]
     if arguments is not None:
-        sources.append((arguments, _arguments(path.parent / arguments)))
+        sources.append((arguments, _arguments((path if path.is_dir() else path.parent) / arguments)))
     sources.append(("the log", dict(log.fields)))
     row: dict[str, str] = {}
     for name, found in sources:

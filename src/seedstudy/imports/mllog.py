@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from seedstudy.errors import UserError
-from seedstudy.imports.rawtable import decoded, json_object
+from seedstudy.imports.rawtable import decoded, json_object, lines_of
 from seedstudy.imports.runlog import RunLog, number
 from seedstudy.statistics.failures import FAILED, OK
 
@@ -36,7 +36,7 @@ def read_mllog(path: Path) -> RunLog:
     curves: dict[str, list[float]] = {}
     fields: dict[str, str] = {}
     status, started, records = None, None, 0
-    for line_number, line in enumerate(decoded(path).splitlines(), start=1):
+    for line_number, line in enumerate(lines_of(decoded(path)), start=1):
         at = line.find(MARK)
         if at < 0:
             continue
@@ -59,7 +59,7 @@ def read_mllog(path: Path) -> RunLog:
                 raise UserError(where, f"gives seed {value} after seed {fields['seed']}; give one file a run")
             fields["seed"] = str(value)
         elif isinstance(value, int | float) and not isinstance(value, bool):
-            curves.setdefault(key, []).append(float(value))
+            curves.setdefault(key, []).append(number(value, where, key))
     if not records:
         raise UserError(path, f"holds no MLPerf record (a line with {MARK})")
     return RunLog(

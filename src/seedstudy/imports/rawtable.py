@@ -54,9 +54,9 @@ def read_raw(path: Path, separator: str | None = None) -> RawTable:
         The file is missing, empty, damaged, of an unknown kind or encoding, or ragged; names the line.
     """
     suffix = path.suffix.lower()
-    if not path.is_file():
-        raise UserError(path, "is no file; give a table of runs")
     try:
+        if not path.is_file():
+            raise UserError(path, "is no file; give a table of runs")
         if suffix in PARQUET:
             return _read_parquet(path)
         if suffix in JSON_LINES:
@@ -84,29 +84,65 @@ def decoded(path: Path) -> str:
     Raises
     ------
     UserError
-        The bytes are not text in that encoding.
+        The file cannot be read, or its bytes are not text in that encoding.
     """
-    content = path.read_bytes()
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UserError(path, f"cannot be read: {error.strerror or error}") from error
     encoding = next((name for bom, name in _BOMS.items() if content.startswith(bom)), "utf-8")
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError as error:
         raise UserError(path, f"is not {encoding} text (byte {error.start}); save it as UTF-8") from error
     if "\0" in text:
-        line = text[: text.index("\0")].count("\n") + 1
+        line = len(lines_of(text[: text.index("\0")]))
         raise UserError(f"{path}, line {line}", "holds a NUL character; it is binary or UTF-16 without a mark")
     return text
 
 
+def lines_of(text: str) -> list[str]:
+    """Lines of a file without their ends: what editors number, unlike `str.splitlines`, which knows ten ends more."""
+    return re.split(r"\r\n|\r|\n", text)
+
+
+def text_column(source: Path, name: str, values: list[str]) -> pa.ChunkedArray:
+    """Column of text.
+
+    Parameters
+    ----------
+    source : Path
+        File, for the error.
+    name : str
+        Of the column.
+    values : list of str
+        One a row.
+
+    Returns
+    -------
+    pyarrow.ChunkedArray
+
+    Raises
+    ------
+    UserError
+        The name or a value is no Unicode text, as a lone surrogate of JSON or of a path.
+    """
+    try:
+        name.encode()
+        return pa.chunked_array([pa.array(values, pa.string())])
+    except UnicodeEncodeError as error:
+        raise UserError(f"{source}, column {name!a}", "holds a character that is no Unicode text") from error
+
+
 def _read_separated(path: Path, separator: str) -> RawTable:
-    if len(separator) != 1:
-        raise UserError(path, f"separator {separator!r} is not one character")
+    if len(separator) != 1 or not separator.isascii() or separator in '\r\n"':
+        raise UserError(path, f"separator {separator!r} is not one character between fields")
     text = decoded(path)
     if not text.strip():
         raise UserError(path, "is empty; give a header line and one line a run")
     try:
         table = pa.csv.read_csv(
-            io.BytesIO(text.encode()),
+            io.BytesIO(f"{text}\n".encode()),
             read_options=pa.csv.ReadOptions(use_threads=False, autogenerate_column_names=True),
             parse_options=pa.csv.ParseOptions(delimiter=separator, newlines_in_values=True),
             convert_options=pa.csv.ConvertOptions(default_column_type=pa.string(), strings_can_be_null=False),
@@ -116,13 +152,17 @@ def _read_separated(path: Path, separator: str) -> RawTable:
     header = [str(column[0]).strip() for column in table.columns]
     for other, name in ((";", "a semicolon"), ("\t", "a tab"), (",", "a comma"), ("|", "a bar")):
         if len(header) == 1 and other in header[0]:
-            raise UserError(f"{path}, line 1", f"its fields seem to be separated by {name}; use --separator '{other}'")
-    _refuse_repeated(path, header)
+            option = "\\t" if other == "\t" else other
+            raise UserError(f"{path}, line 1", f"its fields seem to be separated by {name}; use --separator '{option}'")
+    _refuse_repeated(f"{path}, line 1", header)
+    lines = _line_numbers(text)
+    # A quote that is never closed swallows all rows after it into one value.
+    if text.count('"') % 2 and "\n" in (table.columns[-1][-1].as_py() or ""):
+        raise UserError(f"{path}, line {lines()[table.num_rows - 1]}", "opens a quote that nothing closes; close it")
     columns = {
         name: pa.compute.utf8_trim_whitespace(column[1:]) for name, column in zip(header, table.columns, strict=True)
     }
     columns.pop("", None)
-    lines = _line_numbers(text)
     return RawTable(path, columns, table.num_rows - 1, lambda row: f"line {lines()[row + 1]}")
 
 
@@ -131,8 +171,8 @@ def _line_numbers(text: str) -> Callable[[], list[int]]:
 
     def find() -> list[int]:
         numbers, inside = [], False
-        for number, line in enumerate(text.splitlines(), start=1):
-            if not inside and line.strip():
+        for number, line in enumerate(lines_of(text), start=1):
+            if not inside and line:
                 numbers.append(number)
             inside ^= line.count('"') % 2 == 1
         return numbers
@@ -150,15 +190,15 @@ def _ragged(path: Path, text: str, message: str) -> UserError:
     return UserError(f"{path}, line {line}", f"has {got} field(s) where the header has {expected}; complete the line")
 
 
-def _refuse_repeated(path: Path, header: list[str]) -> None:
+def _refuse_repeated(where: object, header: list[str]) -> None:
     for name in header:
         if name and header.count(name) > 1:
-            raise UserError(f"{path}, line 1", f"names the column {name!r} twice; rename one")
+            raise UserError(where, f"names the column {name!r} twice; rename one")
 
 
 def _read_json_lines(path: Path) -> RawTable:
     rows, numbers = [], []
-    for number, line in enumerate(decoded(path).splitlines(), start=1):
+    for number, line in enumerate(lines_of(decoded(path)), start=1):
         if not line.strip():
             continue
         rows.append(json_object(line, f"{path}, line {number}"))
@@ -166,7 +206,7 @@ def _read_json_lines(path: Path) -> RawTable:
     if not rows:
         raise UserError(path, "is empty; write one object a run and line")
     names = dict.fromkeys(name for row in rows for name in row)
-    columns = {name: pa.chunked_array([pa.array([_text(row.get(name)) for row in rows])]) for name in names}
+    columns = {name: text_column(path, name, [_text(row.get(name)) for row in rows]) for name in names}
     return RawTable(path, columns, len(rows), lambda row: f"line {numbers[row]}")
 
 
@@ -198,7 +238,8 @@ def json_object(text: str, where: str) -> dict[str, Any]:
 
     try:
         found = json.loads(text, object_pairs_hook=unique)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
+        # Python refuses whole numbers of thousands of digits by a plain ValueError.
         raise UserError(where, "is no JSON; it is cut off or damaged") from error
     if not isinstance(found, dict):
         raise UserError(where, "is no JSON object")
@@ -216,9 +257,11 @@ def _text(value: object) -> str:
 
 def _read_parquet(path: Path) -> RawTable:
     try:
-        table = pa.parquet.read_table(path, use_threads=False)
+        # Without partitioning: a folder named axis=value is no column of the file.
+        file = pa.parquet.ParquetFile(path)
+        _refuse_repeated(path, file.schema_arrow.names)
+        table = file.read(use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise UserError(path, "is no readable Parquet file; it is damaged, truncated or of another kind") from error
-    _refuse_repeated(path, table.column_names)
     columns = dict(zip(table.column_names, table.columns, strict=True))
     return RawTable(path, columns, table.num_rows, lambda row: f"row {row + 1}")

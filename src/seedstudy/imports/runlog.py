@@ -62,5 +62,5 @@ def number(value: object, where: str, name: str) -> float:
         raise UserError(f"{where}, field {name}", f"{value!r} is no number")
     try:
         return float(value)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise UserError(f"{where}, field {name}", f"{value!r} is no number") from error

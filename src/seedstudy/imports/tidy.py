@@ -16,7 +16,7 @@ import pyarrow.compute
 from seedstudy.errors import UserError
 from seedstudy.imports.rawtable import RawTable, read_raw
 from seedstudy.statistics.failures import OK, STATUSES
-from seedstudy.statistics.values import FloatArray
+from seedstudy.statistics.values import LARGEST, FloatArray
 
 MISSING = frozenset({"", "nan", "na", "n/a", "null", "none"})
 Missing = Literal["refuse", "failed", "diverged"]
@@ -90,13 +90,13 @@ def checked_runs(raw: RawTable, layout: Layout) -> pd.DataFrame:
     """Check a raw table; parameters, result and errors as in `read_table`."""
     if not raw.rows:
         raise UserError(raw.source, "holds no run; it has a header only")
-    if layout.metric in layout.axes or layout.seed in layout.axes:
-        raise UserError(raw.source, "metric and seed cannot be axes too; name other columns")
     if layout.decimal not in (".", ","):
         raise UserError(raw.source, f"decimal sign {layout.decimal!r} is neither a point nor a comma")
     status_column = layout.status or ("status" if "status" in raw.columns else None)
     needed = [layout.metric, layout.seed, *layout.axes, *([status_column] if status_column else [])]
     for name in needed:
+        if needed.count(name) > 1:
+            raise UserError(raw.source, f"column {name!r} can be only one of metric, seed, status and axis")
         if name not in raw.columns:
             raise UserError(raw.source, f"has no column {name!r}; it has {', '.join(raw.columns) or 'none'}")
     numbers = _numbers(raw, layout)
@@ -104,10 +104,13 @@ def checked_runs(raw: RawTable, layout: Layout) -> pd.DataFrame:
     frame = {name: _labels(raw, name) for name in (layout.seed, *layout.axes)}
     frame["seed"] = frame.pop(layout.seed)
     others = {name: column.to_pandas() for name, column in raw.columns.items() if name not in needed}
-    for name in ("seed", "status"):
-        if name in others:
+    for name, used in (("seed", layout.seed), ("status", status_column)):
+        if name in raw.columns and name != used:
             raise UserError(raw.source, f"has a column {name!r} beside the one named as such; rename it")
     finished = statuses == OK
+    if (np.abs(numbers[finished]) > LARGEST).any():
+        row = int(np.argmax(finished & (np.abs(numbers) > LARGEST)))
+        raise UserError(_at(raw, row, layout.metric), f"is {numbers[row]:g}, larger than {LARGEST:g}; use another unit")
     runs = pd.DataFrame({**frame, "status": statuses, layout.metric: np.where(finished, numbers, np.nan), **others})
     _refuse_repeated_runs(raw, runs, layout)
     if not layout.mixed_units:
@@ -129,13 +132,15 @@ def _numbers(raw: RawTable, layout: Layout) -> FloatArray:
         raise UserError(f"{raw.source}, column {layout.metric}", f"holds {column.type}, not numbers")
     text = pa.compute.fill_null(column.cast(pa.string()), "")
     if layout.decimal == ",":
-        text = pa.compute.replace_substring(text, ",", ".")
+        # A point then groups thousands: it becomes what no number holds.
+        text = pa.compute.replace_substring(pa.compute.replace_substring(text, ".", "'"), ",", ".")
     absent = pa.compute.is_in(pa.compute.utf8_lower(text), value_set=pa.array(sorted(MISSING)))
     filled = pa.compute.if_else(absent, "nan", text)
     try:
         return np.asarray(filled.cast(pa.float64()).to_numpy(), dtype=np.float64)
     except pa.ArrowInvalid:
-        row, value = next((row, value) for row, value in enumerate(filled.to_pylist()) if not _is_number(value))
+        row = next(row for row, value in enumerate(filled.to_pylist()) if not _is_number(value))
+    value = column[row].as_py()
     hint = "; if that is a decimal comma, use --decimal ','" if "," in value and layout.decimal == "." else ""
     raise UserError(_at(raw, row, layout.metric), f"{value!r} is no number{hint}")
 
@@ -155,9 +160,12 @@ def _labels(raw: RawTable, name: str) -> pd.Series[str]:
         raise UserError(f"{raw.source}, column {name}", f"holds {column.type}, not one value a run")
     if pa.types.is_floating(column.type):
         values = column.to_numpy(zero_copy_only=False)
-        text = pd.Series(["" if math.isnan(v) else str(int(v)) if v == int(v) else repr(float(v)) for v in values])
+        text = pd.Series(["" if math.isnan(v) else str(int(v)) if v.is_integer() else repr(float(v)) for v in values])
     else:
-        text = pa.compute.utf8_trim_whitespace(pa.compute.fill_null(column.cast(pa.string()), "")).to_pandas()
+        try:
+            text = pa.compute.utf8_trim_whitespace(pa.compute.fill_null(column.cast(pa.string()), "")).to_pandas()
+        except pa.ArrowException as error:
+            raise UserError(f"{raw.source}, column {name}", f"holds {column.type} that is no text") from error
     empty = text.to_numpy() == ""
     if empty.any():
         raise UserError(_at(raw, int(np.argmax(empty)), name), "is empty; every run needs one")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -118,14 +119,76 @@ def axis_text(column: pd.Series[Any]) -> pd.Series[str]:
     return column.astype(str)
 
 
+def split_runs(runs: pd.DataFrame, axes: Sequence[str], metric: str) -> list[tuple[dict[str, str], Arm]]:
+    """Split a table of runs into its configurations.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        One row a run: ``seed``, ``status`` (``ok``, ``diverged``, ``failed``), the axes and the metric (float64, finite
+        where the status is ok). ``runs.attrs["source"]`` names the table in errors.
+    axes : sequence of str
+        Columns whose combinations are the configurations; none for all runs together.
+    metric : str
+        Column of the metric.
+
+    Returns
+    -------
+    list of (dict, Arm)
+        Axis to value, and the runs; in order of first appearance.
+
+    Raises
+    ------
+    UserError
+        A column is missing, a seed stands twice in a configuration, or a run that is ok has no finite metric.
+    """
+    source = str(runs.attrs.get("source", "table of runs"))
+    for column in (*axes, "seed", "status", metric):
+        if column not in runs.columns:
+            raise UserError(source, f"has no column {column!r}; it has {', '.join(map(str, runs.columns))}")
+    labels = pd.DataFrame({axis: axis_text(runs[axis]) for axis in axes}, index=runs.index)
+    keys = labels.groupby(list(axes), sort=False).ngroup().to_numpy() if axes else np.zeros(len(runs), dtype=np.int64)
+    seeds = axis_text(runs["seed"])
+    order = np.lexsort((_order(seeds), keys))
+    names, statuses = seeds.to_numpy()[order], runs["status"].astype(str).to_numpy()[order]
+    values = runs[metric].to_numpy(np.float64)[order]
+    result = []
+    for rows in np.split(np.arange(order.size), np.flatnonzero(np.diff(keys[order])) + 1):
+        if not rows.size:
+            continue
+        where = {axis: str(labels[axis].iloc[order[rows[0]]]) for axis in axes}
+        arm = Arm(
+            ", ".join(where.values()),
+            tuple(names[rows].tolist()),
+            tuple(statuses[rows].tolist()),
+            values[rows][statuses[rows] == OK],
+        )
+        _check_arm(arm, where, source)
+        result.append((where, arm))
+    return result
+
+
+def _check_arm(arm: Arm, where: Mapping[str, str], source: str) -> None:
+    place = ", ".join(f"{axis} {value}" for axis, value in where.items()) or "the table"
+    if len(set(arm.all_seeds)) < len(arm.all_seeds):
+        twice = next(seed for seed, count in Counter(arm.all_seeds).items() if count > 1)
+        raise UserError(
+            source,
+            f"seed {twice} stands twice in {place}; remove the repeated run or name the column that tells them apart "
+            f"among the axes",
+        )
+    if not np.isfinite(arm.values).all():
+        seed = arm.seeds[int(np.argmax(~np.isfinite(arm.values)))]
+        raise UserError(source, f"seed {seed} in {place} is ok but has no finite metric")
+
+
 def split_cells(runs: pd.DataFrame, family: FamilyLike, metric: str) -> list[Cell]:
     """Split a table of runs into cells of two arms.
 
     Parameters
     ----------
     runs : pandas.DataFrame
-        One row a run: ``seed``, ``status`` (``ok``, ``diverged``, ``failed``), the axes of the family and the metric
-        (float64, finite where the status is ok). ``runs.attrs["source"]`` names the table in errors.
+        One row a run, as `split_runs` takes it.
     family : FamilyLike
         Axis and arms; an arm may join values by ``|``.
     metric : str
@@ -134,20 +197,19 @@ def split_cells(runs: pd.DataFrame, family: FamilyLike, metric: str) -> list[Cel
     Returns
     -------
     list of Cell
-        Sorted by the axes, numbers as numbers.
+        Sorted by the axes, numbers as numbers. Runs at other values of the axis than the arms' belong to none.
 
     Raises
     ------
     UserError
-        A column is missing, an arm has no run, a cell lacks an arm, or a seed stands twice in an arm.
+        As in `split_runs`; or an arm has no run, a cell lacks an arm, or the arms share runs.
     """
     source = runs.attrs.get("source", "table of runs")
     ((axis, arms),) = family.between.items()
-    for column in (axis, *family.within, "seed", "status", metric):
-        if column not in runs.columns:
-            raise UserError(source, f"has no column {column!r}; it has {', '.join(map(str, runs.columns))}")
     if axis in family.within:
         raise UserError(source, f"{axis!r} is what the arms differ in; it cannot be an axis of the cells too")
+    if axis not in runs.columns:
+        raise UserError(source, f"has no column {axis!r}; it has {', '.join(map(str, runs.columns))}")
     levels = axis_text(runs[axis])
     sides = [levels.isin(arm.split("|")).to_numpy() for arm in arms]
     for arm, side in zip(arms, sides, strict=True):
@@ -155,36 +217,22 @@ def split_cells(runs: pd.DataFrame, family: FamilyLike, metric: str) -> list[Cel
             raise UserError(f"{source}, column {axis}", f"no run has {arm!r}; it has {', '.join(sorted(set(levels)))}")
     if (sides[0] & sides[1]).any():
         raise UserError(f"{source}, column {axis}", f"the arms {arms[0]!r} and {arms[1]!r} share runs; name them apart")
-    frame = pd.DataFrame({axis: axis_text(runs[axis]) for axis in family.within}, index=runs.index)
-    keys = np.zeros(len(runs), dtype=np.int64)
-    if family.within:
-        ranks = np.column_stack([_order(frame[name]) for name in family.within])
-        keys = np.unique(ranks, axis=0, return_inverse=True)[1].ravel()
-    used = sides[0] | sides[1]
-    columns = _Columns(
-        runs[metric].to_numpy(np.float64),
-        _order(axis_text(runs["seed"])),
-        axis_text(runs["seed"]).to_numpy(),
-        runs["status"].astype(str).to_numpy(),
-        str(source),
-    )
-    cells = []
-    order = np.argsort(keys, kind="stable")
-    order = order[used[order]]
-    for rows in np.split(order, np.flatnonzero(np.diff(keys[order])) + 1):
-        where = {name: str(frame[name].iloc[rows[0]]) for name in family.within}
-        both = [_arm(columns, rows[side[rows]], arm, axis, where) for arm, side in zip(arms, sides, strict=True)]
-        cells.append(Cell(where, *both))
-    return cells
-
-
-@dataclass(frozen=True)
-class _Columns:
-    values: FloatArray
-    order: FloatArray
-    seeds: np.ndarray[Any, Any]
-    statuses: np.ndarray[Any, Any]
-    source: str
+    found: dict[tuple[str, ...], dict[str, Arm]] = {}
+    for arm, side in zip(arms, sides, strict=True):
+        for where, runs_of_arm in split_runs(runs[side], family.within, metric):
+            found.setdefault(tuple(where.values()), {})[arm] = replace(runs_of_arm, label=arm)
+    for values, both in found.items():
+        for arm in arms:
+            if arm not in both:
+                place = ", ".join(f"{name} {value}" for name, value in zip(family.within, values, strict=True))
+                raise UserError(source, f"cell {place} has no run with {axis} {arm}; add it or leave the cell out")
+    ranks = [
+        dict(zip(column, _order(pd.Series(column, dtype=object)), strict=True)) for column in zip(*found, strict=True)
+    ]
+    ordered = sorted(found, key=lambda values: [rank[value] for rank, value in zip(ranks, values, strict=True)])
+    return [
+        Cell(dict(zip(family.within, values, strict=True)), *(found[values][arm] for arm in arms)) for values in ordered
+    ]
 
 
 def _order(labels: pd.Series[Any]) -> FloatArray:
@@ -192,25 +240,3 @@ def _order(labels: pd.Series[Any]) -> FloatArray:
     numbers = pd.to_numeric(labels, errors="coerce")
     ordered = labels.astype(str).rank(method="dense") if numbers.isna().any() else numbers.rank(method="dense")
     return np.asarray(ordered, dtype=np.float64)
-
-
-def _arm(columns: _Columns, rows: np.ndarray[Any, Any], label: str, axis: str, where: dict[str, str]) -> Arm:
-    place = ", ".join(f"{name} {value}" for name, value in where.items()) or "all runs"
-    if not rows.size:
-        raise UserError(columns.source, f"cell {place} has no run with {axis} {label}; add it or leave the cell out")
-    rows = rows[np.argsort(columns.order[rows], kind="stable")]
-    seeds: Sequence[str] = columns.seeds[rows].tolist()
-    if len(set(seeds)) < len(seeds):
-        twice = next(seed for index, seed in enumerate(seeds) if seed in seeds[:index])
-        raise UserError(
-            columns.source,
-            f"seed {twice} stands twice in cell {place}, {axis} {label}; remove the repeated run or name the column "
-            f"that tells them apart among the axes of the cells",
-        )
-    statuses = columns.statuses[rows].tolist()
-    ok = np.array([status == OK for status in statuses])
-    values = columns.values[rows][ok]
-    if not np.isfinite(values).all():
-        bad = np.array(seeds)[ok][~np.isfinite(values)][0]
-        raise UserError(columns.source, f"seed {bad} in cell {place}, {axis} {label} is ok but has no finite metric")
-    return Arm(label, tuple(seeds), tuple(statuses), values)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from seedstudy.statistics.cell_comparison import CellComparison, compare_cell
-from seedstudy.statistics.cells import FamilyLike, split_cells
+from seedstudy.statistics.cells import Arm, FamilyLike, split_cells
 from seedstudy.statistics.difference import paired as paired_estimate
 from seedstudy.statistics.estimate import Estimate
 from seedstudy.statistics.holm import holm_adjusted
@@ -134,18 +134,11 @@ def _average(cells: list[CellComparison], metric: str, margin: float, alpha: flo
     contrast = f"{axis} {b} minus {a} on average over {len(cells)} cells"
     estimates = [cell.estimate for cell in cells]
     if all(cell.method == "paired" for cell in cells):
-        by_seed = [
-            {
-                seed: float(y) - float(x)
-                for seed, x in zip(cell.reference.seeds, cell.reference.values, strict=True)
-                if (y := dict(zip(cell.treatment.seeds, cell.treatment.values, strict=True)).get(seed)) is not None
-            }
-            for cell in cells
-        ]
-        common = [seed for seed in by_seed[0] if all(seed in effects for effects in by_seed)]
+        arms = [(_by_seed(cell.reference), _by_seed(cell.treatment)) for cell in cells]
+        common = [seed for seed in arms[0][0] if all(seed in values for both in arms for values in both)]
         if len(common) >= 2:
-            effects = np.array([[effects[seed] for seed in common] for effects in by_seed]).mean(axis=0)
-            estimate = paired_estimate(np.zeros(effects.size), effects)
+            x, y = (np.array([[both[side][seed] for seed in common] for both in arms]).mean(axis=0) for side in (0, 1))
+            estimate = paired_estimate(x, y)
             question = Question(metric, contrast, "effects averaged a seed", f"n = {len(common)} seeds")
             return decide(estimate, margin, question, len(common), alpha, paired=True)
     n = min(min(cell.reference.n, cell.treatment.n) for cell in cells)
@@ -161,3 +154,7 @@ def _average(cells: list[CellComparison], metric: str, margin: float, alpha: flo
     slack = max(float(estimate.slack) for estimate in known)
     pooled = Estimate(value, float(np.sqrt(total)) / len(known), float(df), slack if total == 0 else 0.0)
     return decide(pooled, margin, question, n, alpha)
+
+
+def _by_seed(arm: Arm) -> dict[str, float]:
+    return dict(zip(arm.seeds, arm.values.tolist(), strict=True))

@@ -45,9 +45,9 @@ class Estimate:
         Its standard error, >= 0, same shape.
     df : float or numpy.ndarray
         Degrees of freedom of the t distribution, > 0, same shape.
-    slack : float
-        What the resolution of the data leaves open, in units of the metric. Zero unless the data show no spread
-        at all: equal rounded values prove the difference only to within one step of the rounding.
+    slack : float or numpy.ndarray
+        What the rounding of the data leaves open, in units of the metric: the interval is that much wider on each
+        side. Next to nothing unless the values were rounded to about their spread.
 
     Notes
     -----
@@ -67,8 +67,7 @@ class Estimate:
     @property
     def p_difference(self) -> Real:
         """Two-sided p. Null: the true effect is 0. Alternative: it is not."""
-        distance = np.maximum(np.abs(self.value) - self.slack, 0.0)
-        return np.minimum(2.0 * self._upper_tail(distance), 1.0)[()]
+        return np.minimum(2.0 * self._upper_tail(self._distance), 1.0)[()]
 
     def interval(self, level: float) -> Interval:
         """Two-sided t interval that covers the true effect with probability ``level`` (0 < level < 1)."""
@@ -84,14 +83,23 @@ class Estimate:
         return self._upper_tail(margin - np.abs(self.value) - self.slack)
 
     def p_beyond(self, margin: float) -> Real:
-        """One-sided p. Null: the true effect is at most ``margin`` in size. Alternative: it is larger.
+        """P of the interval null. Null: the true effect is at most ``margin`` in size. Alternative: it is larger.
 
-        It is <= alpha exactly when the interval of level 1 - 2 alpha lies wholly beyond the margin.
+        The chance of an estimate at least this far from 0, on either side, when the true effect is the margin (the
+        null's worst case). Where the margin exceeds the standard error, it is <= alpha exactly when the interval of
+        level 1 - 2 alpha lies wholly beyond the margin. A smaller margin makes it stricter, up to the two-sided p at a
+        margin of 0: that interval alone would be beyond it, on one side or the other, in up to 2 alpha of all studies.
         """
-        return self._upper_tail(np.abs(self.value) - margin - self.slack)
+        both = self._upper_tail(self._distance - margin) + self._upper_tail(self._distance + margin)
+        return np.minimum(both, 1.0)[()]
+
+    @property
+    def _distance(self) -> Real:
+        """How far the estimate lies from 0 whatever the rounding hid."""
+        return np.maximum(np.abs(self.value) - self.slack, 0.0)[()]
 
     def _standardise(self, distance: Real) -> Real:
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return np.where(distance == 0.0, 0.0, np.divide(distance, self.se))[()]
 
     def _upper_tail(self, distance: Real) -> Real:

@@ -104,6 +104,7 @@ def fit_factorial(
     margin: float,
     alpha: float = 0.05,
     order: int = 2,
+    source: object = "factorial model",
 ) -> FactorialModel:
     """Factorial model with one mean a configuration and one SD for all, from the summaries of the configurations.
 
@@ -121,6 +122,8 @@ def fit_factorial(
         Level.
     order : int
         Most axes in one effect.
+    source : object
+        Where the runs stand, named in errors.
 
     Returns
     -------
@@ -141,10 +144,10 @@ def fit_factorial(
     too, and equals ``statsmodels.formula.api.ols`` on the runs.
     """
     by_levels = {cell.levels: cell for cell in cells}
-    _refuse_gaps(by_levels, axes)
+    _refuse_gaps(by_levels, axes, source)
     df = sum(cell.n - 1 for cell in cells)
     if df < 1:
-        raise UserError(metric, "no configuration has two runs; the factorial model needs a spread")
+        raise UserError(source, "no configuration has two runs; the factorial model needs a spread")
     within = sum((cell.n - 1) * cell.sd**2 for cell in cells if cell.n > 1)
     sd = float(np.sqrt(within / df))
     smallest = min(cell.n for cell in cells)
@@ -169,6 +172,7 @@ def fit_factorial_by_seed(
     margin: float,
     alpha: float = 0.05,
     order: int = 2,
+    source: object = "factorial model",
 ) -> FactorialModel:
     """Factorial effects of runs whose seeds share their random streams over all configurations.
 
@@ -176,7 +180,7 @@ def fit_factorial_by_seed(
     ----------
     values : mapping
         Levels to the metric of the same seeds in the same order, float64, shape (n,), n >= 2.
-    axes, metric, margin, alpha, order
+    axes, metric, margin, alpha, order, source
         As in `fit_factorial`.
 
     Returns
@@ -196,7 +200,7 @@ def fit_factorial_by_seed(
     alternatives as in `fit_factorial`. Assumes independent seeds with near-normal effects; it assumes nothing about the
     variances of the configurations or their correlations, unlike a model with a block a seed.
     """
-    _refuse_gaps(values, axes)
+    _refuse_gaps(values, axes, source)
     n = next(iter(values.values())).size
     if n < 2:
         raise ValueError("effects by seed need at least 2 seeds")
@@ -213,15 +217,15 @@ def fit_factorial_by_seed(
     return FactorialModel(effects_found, float("nan"), float("nan"), "paired by seed")
 
 
-def _refuse_gaps(cells: Mapping[tuple[str, ...], object], axes: Mapping[str, Sequence[str]]) -> None:
+def _refuse_gaps(cells: Mapping[tuple[str, ...], object], axes: Mapping[str, Sequence[str]], source: object) -> None:
     for axis, levels in axes.items():
         if len(levels) < 2:
-            raise UserError(f"axis {axis}", f"has the level {', '.join(levels)} only; leave it out")
+            raise UserError(f"{source}, axis {axis}", f"has the level {', '.join(levels)} only; leave it out")
     for cell in product(*axes.values()):
         if cell not in cells:
             where = ", ".join(f"{axis} {level}" for axis, level in zip(axes, cell, strict=True))
             raise UserError(
-                "factorial model",
+                source,
                 f"no run with a result has {where}; every combination of the axes is needed (join levels by '|')",
             )
 

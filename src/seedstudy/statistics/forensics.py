@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 from math import lcm
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from seedstudy.statistics.ks import ks_exact_pvalue
 from seedstudy.statistics.published import Printed
@@ -92,27 +92,34 @@ def check_summary(
 
 
 def _square_sums(n: int, mean: Printed, minimum: Printed, maximum: Printed) -> tuple[float, float] | None:
-    """Smallest and largest sum of squares about the mean, over all that prints so; None if the mean is impossible."""
-    least, most = [], []
-    for a, b in product((minimum.low, minimum.high), (maximum.low, maximum.high)):
-        if b < a:
-            continue
-        # All but one at an end; for n = 2 the mean is the middle.
-        low, high = max(mean.low, a + (b - a) / n), min(mean.high, b - (b - a) / n)
-        if low > high * (1 + 1e-12):
-            continue
-        middle = min(max((a + b) / 2.0, low), high)
-        for m in (low, middle, high):
-            rest = (n * m - a - b) / (n - 2) if n > 2 else m
-            least.append((a - m) ** 2 + (b - m) ** 2 + (n - 2) * (rest - m) ** 2)
-            most.append(n * (b - m) * (m - a))
-    return (min(least), max(most)) if least else None
+    """Bounds of the sum of squares about the mean, over all that prints so; None if the mean is impossible."""
+    # The mean lies lowest with all but one run at the minimum, highest with all but one at the maximum.
+    low = max(mean.low, minimum.low + (max(maximum.low, minimum.low) - minimum.low) / n)
+    high = min(mean.high, maximum.high - (maximum.high - min(minimum.high, maximum.high)) / n)
+    if low - high > 1e-12 * max(abs(low), abs(high)):
+        return None
+
+    def least(m: float) -> float:
+        # Ends as near to the mean as they can be, yet each far enough that the other runs fit between them.
+        below = min(minimum.high - m, 0.0)
+        above = max(maximum.low - m, 0.0, -below / (n - 1))
+        below = min(below, -above / (n - 1))
+        rest = (below + above) ** 2 / (n - 2) if n > 2 else 0.0
+        return below**2 + above**2 + rest
+
+    high = max(low, high)
+    # A convex function of the mean.
+    inside = minimize_scalar(least, bounds=(low, high), method="bounded", options={"xatol": 1e-9 * (high - low)})
+    middle = min(max((minimum.low + maximum.high) / 2.0, low), high)
+    return min(least(low), least(high), float(inside.fun)), n * (maximum.high - middle) * (middle - minimum.low)
 
 
 def _lattice_conventions(
     n: int, mean: Printed, sd: Printed, minimum: Printed, maximum: Printed, lattice: float
 ) -> tuple[int, ...] | None:
-    """Conventions under which n values on the lattice fit; None when there are too many to count."""
+    """Conventions under which n values on the lattice fit; None when there are too many to count or unknown ends."""
+    if max(minimum.step, maximum.step) > 1.5 * lattice:
+        return None
     steps = round((maximum.value - minimum.value) / lattice)
     for end in (minimum, maximum):
         if abs(end.value / lattice - round(end.value / lattice)) > 1e-6:
@@ -180,8 +187,8 @@ def check_ks(statistic: Printed, p: Printed, n: int, m: int) -> KsCheck:
 class SeriesCheck:
     """Mean and SD of a published series of runs against the ones printed beside it.
 
-    ``mean_fits`` and ``ddof`` hold for the runs exactly as printed; ``mean_possible`` and ``ddof_possible`` for some runs
-    that print so.
+    ``mean_fits`` and ``ddof`` hold for the runs exactly as printed; ``mean_possible`` and ``ddof_possible`` for some
+    runs that print so.
     """
 
     n: int
@@ -229,8 +236,8 @@ def check_series(values: Sequence[Printed], mean: Printed, sd: Printed) -> Serie
 
     Notes
     -----
-    Runs rounded by at most h each move their mean by at most h, and their SD by at most h sqrt(n / (n - ddof)) (triangle
-    inequality of the centred vectors).
+    Runs rounded by at most h each move their mean by at most h, and their SD by at most h sqrt(n / (n - ddof))
+    (triangle inequality of the centred vectors).
     """
     x = np.array([value.value for value in values])
     if x.size < 2:

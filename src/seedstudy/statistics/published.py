@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, replace
 from itertools import product
@@ -58,13 +59,15 @@ def printed(text: str) -> Printed:
     Raises
     ------
     ValueError
-        The text is no decimal number.
+        The text is no decimal number, or larger in size or finer than float64 can tell.
     """
     match = _DECIMAL.fullmatch(text.strip())
     if not match:
         raise ValueError(f"{text!r} is no decimal number")
-    exponent = int(match.group(3) or 0) - len(match.group(2) or "")
-    return Printed(float(text), 10.0**exponent)
+    value, step = float(text), float(f"1e{int(match.group(3) or 0) - len(match.group(2) or '')}")
+    if not (math.isfinite(value) and 0.0 < step < math.inf):
+        raise ValueError(f"{text!r} is out of range")
+    return Printed(value, step)
 
 
 @dataclass(frozen=True)

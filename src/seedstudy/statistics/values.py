@@ -14,6 +14,9 @@ Real: TypeAlias = float | FloatArray
 ULPS = 4
 """A spread below this many units in the last place is rounding of float64, not a spread of the data."""
 
+LARGEST = 1e100
+"""Values beyond it are refused: their squares would overflow."""
+
 
 def as_values(values: ArrayLike, what: str = "values") -> FloatArray:
     """Return ``values`` as float64 and refuse what no statistic can use.
@@ -33,13 +36,16 @@ def as_values(values: ArrayLike, what: str = "values") -> FloatArray:
     Raises
     ------
     ValueError
-        If there is no value or one is not finite. A failed run is counted as such and never enters as NaN.
+        If there is no value, or one is not finite or larger than `LARGEST`. A failed run is counted as such and never
+        enters as NaN.
     """
     array = np.asarray(values, dtype=np.float64)
     if array.ndim == 0 or array.shape[-1] == 0:
         raise ValueError(f"{what}: at least one value is needed")
     if not np.isfinite(array).all():
         raise ValueError(f"{what}: not finite; count a failed run as a failure instead")
+    if (np.abs(array) > LARGEST).any():
+        raise ValueError(f"{what}: a value is larger than {LARGEST:g}")
     return array
 
 
@@ -86,10 +92,11 @@ def resolution(values: ArrayLike) -> float:
     happen to end in 0 look coarser than they are, never finer.
     """
     array = np.unique(as_values(values))
-    for digits in range(13):
-        if np.array_equal(np.round(array, digits), array):
-            return float(10.0**-digits)
     largest = np.abs(array).max()
+    for digits in range(13):
+        # A multiple of 10**-k as a float need not be the float nearest to that decimal.
+        if (np.abs(np.round(array, digits) - array) <= ULPS * np.spacing(largest)).all():
+            return float(10.0**-digits)
     if array.size > 3:
         gaps = np.diff(array)
         multiples = gaps / gaps.min()

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from seedstudy.statistics.estimate import Estimate, ScalarInterval
 from seedstudy.statistics.power import POWER, seeds_needed
@@ -87,7 +88,8 @@ def classify(estimate: Estimate, margin: float, alpha: float = 0.05) -> NDArray[
     Notes
     -----
     EQUIVALENT: the interval of level 1 - 2 alpha lies within the margin; with NONZERO when that of level 1 - alpha
-    excludes 0. DIFFERENT: the interval of level 1 - 2 alpha lies wholly beyond the margin. Else INCONCLUSIVE.
+    excludes 0. DIFFERENT: the interval of level 1 - 2 alpha lies wholly beyond the margin, by `Estimate.p_beyond`,
+    which is stricter where the margin is smaller than the standard error. Else INCONCLUSIVE.
     """
     if not margin > 0.0 or not 0.0 < alpha < 0.5:
         raise ValueError(f"a verdict needs margin > 0 and 0 < alpha < 0.5, not {margin} and {alpha}")
@@ -152,10 +154,18 @@ def decide(
         interval=narrow,
         wide_interval=wide,
         equivalent_from=max(abs(narrow.low), abs(narrow.high)),
-        different_up_to=max(0.0, narrow.low, -narrow.high),
+        different_up_to=_different_up_to(estimate, alpha),
         seeds=seeds,
         sentence=_sentence(label, estimate, narrow, margin, alpha, question, seeds),
     )
+
+
+def _different_up_to(estimate: Estimate, alpha: float) -> float:
+    """Largest margin at which the arms are shown different: where `Estimate.p_beyond` reaches alpha."""
+    if float(estimate.p_difference) >= alpha:
+        return 0.0
+    high = abs(float(estimate.value))
+    return float(brentq(lambda margin: float(estimate.p_beyond(margin)) - alpha, 0.0, high, xtol=1e-12 * high))
 
 
 def undecided(margin: float, alpha: float, question: Question) -> Verdict:

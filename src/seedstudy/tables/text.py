@@ -73,8 +73,39 @@ def impact_markdown(family: FamilyComparison, axes: Mapping[str, str], digits: i
     sentences = "\n".join(f"- {cell.verdict.sentence}" for cell in family.cells)
     return (
         f"{markdown(heading, rows)}\n**All cells.** {family.everywhere_sentence}\n\n"
-        f"**On average.** {family.average.sentence}\n\n{sentences}\n"
+        f"**On average.** {family.average.sentence}\n\n{sentences}\n\n"
+        f"Verdict as a function of the margin:\n\n{margins_markdown(family, axes)}"
     )
+
+
+def margins_markdown(family: FamilyComparison, axes: Mapping[str, str]) -> str:
+    """Verdict of each cell at other margins than the declared one, as Markdown.
+
+    Parameters
+    ----------
+    family : FamilyComparison
+        From `seedstudy.statistics.comparison.compare_family`.
+    axes : mapping
+        Axis to its heading.
+
+    Returns
+    -------
+    str
+        The declared margin times 1/4, 1/2, 1, 2 and 4, and the margins at which the verdict turns.
+    """
+    margins = [family.average.margin * factor for factor in (0.25, 0.5, 1.0, 2.0, 4.0)]
+    heading = [axes.get(axis, axis) for axis in family.cells[0].cell.where]
+    heading += [f"{margin:g}" for margin in margins] + ["different up to", "equivalent from"]
+    rows = [
+        [
+            *cell.cell.where.values(),
+            *(cell.verdict.at(margin).value for margin in margins),
+            "-" if math.isnan(cell.verdict.different_up_to) else f"{cell.verdict.different_up_to:.3g}",
+            "-" if math.isnan(cell.verdict.equivalent_from) else f"{cell.verdict.equivalent_from:.3g}",
+        ]
+        for cell in family.cells
+    ]
+    return markdown(heading, rows)
 
 
 def _impact_cells(cell: CellComparison, digits: int, show_ties: bool) -> list[str]:

@@ -1,12 +1,13 @@
 """KS against published values, scipy, and a brute-force count of all permutations."""
 
+import warnings
 from itertools import combinations
 
 import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from seedstudy.statistics.ks import compare_distributions, ks_permutation_pvalue, ks_statistic
+from seedstudy.statistics.ks import compare_distributions, ks_exact_pvalue, ks_permutation_pvalue, ks_statistic
 
 
 def arms_at_distance(steps, n=20):
@@ -70,3 +71,29 @@ def test_no_value_or_a_nan_is_refused():
         compare_distributions([], [1.0])
     with pytest.raises(ValueError, match="not finite"):
         compare_distributions([1.0, np.nan], [1.0])
+
+
+def test_arms_that_agree_have_p_of_one_without_a_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # scipy's own exact p comes out above 1 here and is replaced by the asymptotic one.
+        result = compare_distributions([1.0, 2.0, 3.0, 4.0, 5.0], [1.5, 2.5, 3.5, 4.5, 5.5])
+    assert result.statistic == pytest.approx(0.2)
+    assert result.p_exact == 1.0
+
+
+def test_very_large_tied_arms_end():
+    x = np.tile([0.25, 0.75], 50_000)
+    result = compare_distributions(x, x[:-1])
+    assert result.ties
+    assert np.isnan(result.p_permutation)
+    assert result.p_exact == pytest.approx(1.0)
+
+
+def test_exact_p_of_a_printed_statistic_equals_scipy():
+    rng = np.random.default_rng(4)
+    for n, m in [(20, 20), (5, 9), (12, 7)]:
+        result = ks_2samp(rng.normal(size=n), rng.normal(1.0, size=m), method="exact")
+        assert ks_exact_pvalue(float(result.statistic), n, m) == pytest.approx(result.pvalue, rel=1e-9)
+    with pytest.raises(ValueError, match="needs a run"):
+        ks_exact_pvalue(0.5, 0, 3)

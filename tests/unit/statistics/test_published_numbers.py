@@ -11,10 +11,13 @@ from statsmodels.stats.multitest import multipletests
 
 from seedstudy.reference import reference_path
 from seedstudy.statistics.difference import hedges_g, welch_from_summaries
+from seedstudy.statistics.factorial import FactorCell, fit_factorial
 from seedstudy.statistics.failures import compare_failures, count_failures
 from seedstudy.statistics.power import seeds_needed, smallest_difference, smallest_margin
+from seedstudy.statistics.published import PublishedArm, adjust_published, compare_published, printed
 from seedstudy.statistics.summary import sd_interval
 from seedstudy.statistics.variance import variance_ratio
+from seedstudy.statistics.verdict import Label
 
 # architecture, GPUs, XLA: difference, t, p, Holm p, g, 95 % CI, p(F), TOST 1e-4, TOST 2e-4 (differences in 1e-5)
 ROWS = [
@@ -91,3 +94,74 @@ def test_no_failure_in_twenty_still_allows_one_in_six():
     assert round(100 * none.interval.high, 1) == 16.8
     assert compare_failures(none, none).p_fisher == 1.0
     assert np.isclose(none.interval.high, 1 - 0.025 ** (1 / 20))  # closed form at 0 failures
+
+
+AXES = {"architecture": ("a100", "v100"), "gpus": ("1", "8"), "precision": ("full", "amp"), "xla": ("False", "True")}
+
+
+@pytest.fixture(scope="module")
+def published_model():
+    table = pd.read_csv(reference_path("widedeep_stability.csv"))
+    cells = [
+        FactorCell(
+            (row.architecture, str(row.gpus), "amp" if row.precision == "amp" else "full", str(row.xla)),
+            row.n,
+            row.mean,
+            row.std,
+        )
+        for row in table.itertuples()
+    ]
+    return fit_factorial(cells, AXES, "map12", margin=2e-4)
+
+
+# Contrast: estimate and 95 % interval in 1e-5 (None: not written), p, verdict at 2e-4.
+CONTRASTS = [
+    ("precision amp - full", 4.25, (1.5, 7.0), "0.0024", Label.EQUIVALENT_NONZERO),
+    ("gpus 8 - 1", 19.0, (16.3, 21.7), "1e-33", Label.INCONCLUSIVE),
+    ("xla True - False", None, None, "0.37", Label.EQUIVALENT),
+    ("architecture v100 - a100", None, None, "0.86", Label.EQUIVALENT),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "interval", "p", "label"), CONTRASTS, ids=lambda value: str(value))
+def test_factorial_contrasts_of_the_published_table(published_model, name, value, interval, p, label):
+    (effect,) = [effect for effect in published_model.effects if effect.name == name]
+    assert round(float(effect.estimate.se) * 1e5, 2) == 1.39
+    assert effect.estimate.df == 304
+    if value is not None:
+        assert float(effect.estimate.value) * 1e5 == pytest.approx(value, abs=1e-6)
+        wide = effect.verdict.wide_interval
+        assert (round(wide.low * 1e5, 1), round(wide.high * 1e5, 1)) == interval
+    assert as_written(effect.verdict.p_difference, p) == p
+    assert effect.verdict.label is label
+
+
+def test_the_gpus_of_the_published_table_move_the_metric_by_about_the_margin(published_model):
+    (effect,) = [effect for effect in published_model.effects if effect.name == "gpus 8 - 1"]
+    assert effect.verdict.at(1e-4) is Label.DIFFERENT
+    assert effect.verdict.at(2.2e-4) is Label.EQUIVALENT_NONZERO
+
+
+def test_published_cells_all_lie_within_the_margin_and_some_beyond_the_strict_one():
+    arms = [
+        [
+            PublishedArm(arm, 20, printed(f"{mean:.5f}"), printed(f"{sd:.5f}"))
+            for arm, mean, sd in (("full", row.mean_full, row.std_full), ("amp", row.mean_amp, row.std_amp))
+        ]
+        for row in (row_of(*expected[:3]) for expected in ROWS)
+    ]
+    loose = adjust_published([compare_published({}, *pair, "map12", 2e-4) for pair in arms])
+    assert all(cell.holm.label is Label.EQUIVALENT for cell in loose)
+    assert [cell.holm.p_difference for cell in loose] == pytest.approx([row[6] for row in ROWS], abs=0.005)
+    strict = [compare_published({}, *pair, "map12", 1e-4) for pair in arms]
+    assert [cell.verdict.label for cell in strict] == [
+        Label.EQUIVALENT if float(row[11]) < 0.05 else Label.INCONCLUSIVE for row in ROWS
+    ]
+    for cell in loose:
+        for found, around in (
+            (cell.verdict.p_difference, cell.p_difference),
+            (cell.verdict.p_equivalent, cell.p_equivalent),
+            (cell.variance.p_f, cell.p_f),
+        ):
+            assert 0.0 <= around.low <= found <= around.high <= 1.0
+        assert cell.verdict.label.value in cell.labels
