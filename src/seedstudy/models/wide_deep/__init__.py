@@ -54,6 +54,8 @@ class WideDeepConfig(_Block):
     hidden: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
     dropout: Annotated[float, Field(ge=0, lt=1)]
     embedding_widths: EmbeddingWidths
+    # Of the initial embeddings, in units of 1 / sqrt(width). Ids that training never saw keep theirs, as noise.
+    embedding_scale: Rate = 1.0
     deep: DeepOptimizer
     wide: WideOptimizer
 

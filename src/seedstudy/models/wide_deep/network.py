@@ -71,9 +71,9 @@ class WideDeep:
         deep = []
         width = numeric
         for table in self._tables:
-            # The scale that keeps a looked-up row at unit length, as TensorFlow's embedding columns start.
-            shape = (table.rows, table.width)
-            deep.append(Parameter(f"deep/embedding_{table.width}", shape, "deep", "normal", table.width**-0.5))
+            # At a scale of 1 a looked-up row has unit length, as TensorFlow's embedding columns start.
+            shape, scale = (table.rows, table.width), self.config.embedding_scale * table.width**-0.5
+            deep.append(Parameter(f"deep/embedding_{table.width}", shape, "deep", "normal", scale))
             width += table.width * len(table.hotness)
         for layer, units in enumerate((*self.config.hidden, 1)):
             limit = float(np.sqrt(6 / (width + units)))  # Glorot and Bengio, AISTATS 2010
