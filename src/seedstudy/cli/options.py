@@ -27,6 +27,10 @@ Missing = Annotated[str, typer.Option(help="Runs without a number and a status: 
 Decimal = Annotated[str, typer.Option(help="Decimal sign of the metric.")]
 Separator = Annotated[str, typer.Option(help="Character between fields (default: that of the suffix).")]
 MixedUnits = Annotated[bool, typer.Option("--mixed-units", help="Accept what looks like fractions beside percentages.")]
+Axes = Annotated[
+    list[str], typer.Option("--axis", help="AXIS=REFERENCE,LEVEL,...; repeat for each axis; values are joined by |.")
+]
+Order = Annotated[int, typer.Option(min=1, help="Most axes in one interaction.")]
 Output = Annotated[Path | None, typer.Option(help="CSV file for the unrounded table.")]
 RngSeed = Annotated[int, typer.Option(min=0, help="Seed of the random numbers of the analysis itself.")]
 Paired = Annotated[
@@ -64,6 +68,17 @@ def family_of(between: str, within: str) -> Family:
     if not sign or not axis.strip() or len(found) != 2:
         raise UserError("--between", f"{between!r} is not AXIS=REFERENCE,TREATMENT")
     return Family(axis.strip(), {axis.strip(): (found[0], found[1])}, listed(within))
+
+
+def axes_of(texts: list[str]) -> dict[str, tuple[str, ...]]:
+    """Levels of each axis, the reference first, from the options ``--axis``."""
+    levels: dict[str, tuple[str, ...]] = {}
+    for text in texts:
+        axis, _, values = text.partition("=")
+        if axis.strip() in levels or len(listed(values)) < 2:
+            raise UserError("--axis", f"{text!r} is not AXIS=REFERENCE,LEVEL,... of an axis given once")
+        levels[axis.strip()] = listed(values)
+    return levels
 
 
 def layout_of(

@@ -40,6 +40,11 @@ def reanalyse(
     lattice: Annotated[
         float | None, typer.Option(help="Step to which the runs were rounded (a configuration a row).")
     ] = None,
+    axes: Annotated[
+        list[str] | None,
+        typer.Option("--axis", help="AXIS=REFERENCE,LEVEL,... of a factorial model (a configuration a row); repeat."),
+    ] = None,
+    order: options.Order = 2,
     output: options.Output = None,
 ) -> None:
     """Compare published means and SDs at a margin, or check whether a published summary is possible at all.
@@ -51,6 +56,9 @@ def reanalyse(
     Example: seedstudy reanalyse widedeep_amp_impact.csv --margin 2e-4 --metric map12
 
     Example: seedstudy reanalyse widedeep_stability.csv --lattice 1e-4
+
+    Example: seedstudy reanalyse widedeep_stability.csv --margin 2e-4 --axis "precision=fp32|tf32,amp" --axis gpus=1,8
+    --axis xla=false,true --axis architecture=a100,v100
     """
     from seedstudy.imports.published import read_published
 
@@ -62,6 +70,11 @@ def reanalyse(
             raise UserError("--margin", "is missing; give the largest difference that does not matter")
         options.checked_margin(margin, alpha)
         result = _compared(found.pairs, metric, margin, alpha)
+    elif found.summaries and axes:
+        if margin is None:
+            raise UserError("--margin", "is missing; give the largest difference that does not matter")
+        options.checked_margin(margin, alpha)
+        result = _effects(table, found.summaries, options.axes_of(axes), metric, margin, alpha, order)
     elif found.summaries:
         result = _checked_summaries(found.summaries, lattice)
     else:
@@ -87,6 +100,34 @@ def _compared(rows: Sequence[PairRow], metric: str, margin: float, alpha: float)
     typer.echo("\nKS statistics as published:\n")
     _echo(result[[*rows[0].where]].join(checked))
     return result.join(checked)
+
+
+def _effects(
+    source: Path,
+    rows: Sequence[SummaryRow],
+    levels: dict[str, tuple[str, ...]],
+    metric: str,
+    margin: float,
+    alpha: float,
+    order: int,
+) -> pd.DataFrame:
+    from seedstudy.statistics.factorial import FactorCell, fit_factorial
+    from seedstudy.tables.results import effects_table
+
+    cells = []
+    for row in rows:
+        for axis in levels:
+            if axis not in row.where:
+                raise UserError(source, f"has no column {axis!r}; it has {', '.join(row.where)}")
+        found = [next((v for v in values if row.where[axis] in v.split("|")), "") for axis, values in levels.items()]
+        if all(found):
+            cells.append(FactorCell(tuple(found), row.n, row.mean.value, row.sd.value))
+    model = fit_factorial(cells, levels, metric, margin, alpha, order, source)
+    result = effects_table(model)
+    _echo(result)
+    for effect in model.effects:
+        typer.echo(f"- {effect.verdict.sentence}")
+    return result
 
 
 def _checked_summaries(rows: Sequence[SummaryRow], lattice: float | None) -> pd.DataFrame:

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from seedstudy.cli import app, options
-from seedstudy.errors import UserError
 
 Runs = Annotated[Path, typer.Argument(help="Table with one row a run: CSV, TSV, JSON lines or Parquet.")]
 
@@ -108,13 +107,10 @@ def _six_digits(value: object) -> str:
 @app.command()
 def factors(
     runs: Runs,
-    axes: Annotated[
-        list[str],
-        typer.Option("--axis", help="AXIS=REFERENCE,LEVEL,...; repeat for each axis; values are joined by |."),
-    ],
+    axes: options.Axes,
     metric: options.Metric,
     margin: options.Margin,
-    order: Annotated[int, typer.Option(min=1, help="Most axes in one interaction.")] = 2,
+    order: options.Order = 2,
     alpha: options.Alpha = 0.05,
     paired: options.Paired = None,
     output: options.Output = None,
@@ -137,12 +133,7 @@ def factors(
     from seedstudy.tables.text import markdown
 
     options.checked_margin(margin, alpha)
-    levels = {}
-    for text in axes:
-        axis, _, values = text.partition("=")
-        if axis.strip() in levels or len(options.listed(values)) < 2:
-            raise UserError("--axis", f"{text!r} is not AXIS=REFERENCE,LEVEL,... of an axis given once")
-        levels[axis.strip()] = options.listed(values)
+    levels = options.axes_of(axes)
     layout = options.layout_of(
         metric, tuple(levels), seed_column, status_column, status_values, missing, decimal, separator, mixed_units
     )

@@ -78,7 +78,7 @@ def precision_style(precision: str) -> PointStyle:
 @contextmanager
 def figure_style() -> Iterator[None]:
     """Style in which figures are made and saved; the user's own Matplotlib settings have no part in it."""
-    with matplotlib.style.context(["default", _STYLE], after_reset=True):
+    with matplotlib.style.context(["default", _STYLE]):
         yield
 
 

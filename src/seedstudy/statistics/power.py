@@ -99,7 +99,8 @@ def beyond_power(
     excess = abs(difference) - margin
     if se == 0.0:
         return float(excess > 0.0)
-    return float(nct.sf(stdtrit(df, 1.0 - alpha), df, excess / se))
+    # Far within the margin scipy's tail is NaN at some places; from here on it is below 1e-20 anyway.
+    return float(nct.sf(stdtrit(df, 1.0 - alpha), df, max(excess / se, -37.0)))
 
 
 def seeds_needed(
