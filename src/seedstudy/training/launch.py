@@ -127,7 +127,7 @@ def _rendezvous(world_size: int) -> Iterator[list[dict[str, str]]]:
             "HOROVOD_CONTROLLER": "gloo",
             "HOROVOD_CPU_OPERATIONS": "gloo",
             "HOROVOD_GLOO_IFACE": "lo",
-            "HOROVOD_CYCLE_TIME": "0.1",
+            "HOROVOD_CYCLE_TIME": "1",
             # Fusion decides the order of sums, and the cache what is fused: both fixed, or launches differ.
             "HOROVOD_FUSION_THRESHOLD": str(64 * 1024 * 1024),
         }

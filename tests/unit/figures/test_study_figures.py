@@ -29,6 +29,7 @@ def runs_path(smoke, tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_files_repeat_to_the_byte_and_need_no_tensorflow(runs_path, smoke, tmp_path):
     written = write_figures(runs_path, smoke.path, tmp_path / "one")
     names = ["learning_curves", "stability", "amp_influence"]
@@ -100,6 +101,7 @@ def texts_of(figure):
     return {text: text.get_window_extent(renderer) for text in shown if text not in ticks or text in drawn}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("long_names", [False, True])
 def test_nothing_is_cut_off_or_overlaps(tmp_path, long_names):
     names = {"x86_64_v": "x86_64_avx512_v", "Wide & Deep": "Wide & Deep " * 8} if long_names else {}

@@ -52,6 +52,7 @@ def test_power_of_ks_and_welch(shift, ks, welch_power):
     assert TTestIndPower().power(shift, N, 0.05) == pytest.approx(welch_power, abs=0.005)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shift", "power"), [(0.5, 0.33), (0.8, 0.69), (1.0, 0.86)])
 def test_power_of_the_permutation_test(shift, power):
     rng, studies = np.random.default_rng(3), 1_500
@@ -79,6 +80,7 @@ def test_exponential_data_mislead_f_but_not_brown_forsythe():
     assert np.mean(stats.levene(x, y, center="median", axis=1).pvalue < 0.05) == near(0.05, digits=2)
 
 
+@pytest.mark.slow
 def test_coverage_of_welch_and_of_the_bootstrap_that_is_not_used():
     rng, studies = np.random.default_rng(6), 2_000
     x, y = draw_arms(Setting(N, 1.0, 1.0), 0.0, STUDIES, rng)

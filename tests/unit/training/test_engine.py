@@ -22,6 +22,7 @@ def engine(dataset, precision="fp32", compute_type=None, xla=False, rate=0.01, s
     return Engine(WideDeep(model, dataset.spec), dataset, configuration, training, Communicator(1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["fp32", "amp"])
 @pytest.mark.parametrize("xla", [False, True])
 def test_a_seed_gives_the_same_bits_whatever_ran_before(dataset, precision, xla):
@@ -37,6 +38,7 @@ def test_a_seed_gives_the_same_bits_whatever_ran_before(dataset, precision, xla)
     assert first.weights_digest != other.weights_digest
 
 
+@pytest.mark.slow
 def test_initial_weights_order_and_dropout_are_the_same_under_every_switch(dataset):
     seen = set()
     for compute_type in ("float32", "bfloat16", "float16"):
@@ -79,6 +81,7 @@ def test_a_diverged_seed_leaves_no_trace_in_the_next(dataset):
     assert broken.train(1).weights_digest == first.weights_digest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("xla", [False, True])
 def test_float16_overflow_skips_steps_and_training_goes_on(dataset, xla):
     outcome = engine(dataset, "amp", "float16", xla, scale=2.0**30).train(1)
