@@ -137,8 +137,9 @@ def main() -> None:
     from seedstudy.training.job import commit, machine
 
     head = (
-        f"# The statistics on one core\n\nAfter imports; four families of {CELLS} cells, {options.resamples} permutations "
-        f"a cell, summaries, factorial model. Commit {commit()}, {machine()}, Python {platform.python_version()}, "
+        "# The statistics on one core\n\n"
+        f"After imports; four families of {CELLS} cells, {options.resamples} permutations a "
+        f"cell, summaries, factorial model. Commit {commit()}, {machine()}, Python {platform.python_version()}, "
         f"{time.strftime('%Y-%m-%d')}: `python benchmarks/statistics.py`.\n\n"
     )
     text = head + "\n".join(lines) + "\n"

@@ -40,7 +40,7 @@ class RunRecord(BaseModel):
     metrics : dict
         After the last epoch, unrounded; empty unless `status` is `ok`.
     train_seconds, evaluation_seconds : float or None
-        Wall time of the epochs' training and of their evaluations, without tracing and compilation.
+        Wall time of the epochs' training and of their evaluations; of a job's first seed with tracing and compilation.
     samples_per_second : float or None
         Training rows over `train_seconds`.
     weights_digest : str or None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -133,7 +134,7 @@ def fit_factorial(
     Raises
     ------
     UserError
-        A combination has no run, or no configuration has two.
+        A combination has no run or stands twice, or no configuration has two runs.
 
     Notes
     -----
@@ -144,6 +145,10 @@ def fit_factorial(
     too, and equals ``statsmodels.formula.api.ols`` on the runs.
     """
     by_levels = {cell.levels: cell for cell in cells}
+    if len(by_levels) < len(cells):
+        twice = next(levels for levels, count in Counter(cell.levels for cell in cells).items() if count > 1)
+        where = ", ".join(f"{axis} {level}" for axis, level in zip(axes, twice, strict=True))
+        raise UserError(source, f"{where} stands twice; name the axis that tells the configurations apart")
     _refuse_gaps(by_levels, axes, source)
     df = sum(cell.n - 1 for cell in cells)
     if df < 1:
@@ -219,8 +224,8 @@ def fit_factorial_by_seed(
 
 def _refuse_gaps(cells: Mapping[tuple[str, ...], object], axes: Mapping[str, Sequence[str]], source: object) -> None:
     for axis, levels in axes.items():
-        if len(levels) < 2:
-            raise UserError(f"{source}, axis {axis}", f"has the level {', '.join(levels)} only; leave it out")
+        if len(set(levels)) < max(2, len(levels)):
+            raise UserError(f"{source}, axis {axis}", f"needs 2 levels or more, each once, not {', '.join(levels)}")
     for cell in product(*axes.values()):
         if cell not in cells:
             where = ", ".join(f"{axis} {level}" for axis, level in zip(axes, cell, strict=True))

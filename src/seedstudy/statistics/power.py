@@ -99,8 +99,8 @@ def beyond_power(
     excess = abs(difference) - margin
     if se == 0.0:
         return float(excess > 0.0)
-    # Far within the margin scipy's tail is NaN at some places; from here on it is below 1e-20 anyway.
-    return float(nct.sf(stdtrit(df, 1.0 - alpha), df, max(excess / se, -37.0)))
+    # Beyond these ends scipy's tail is NaN at some places, and 0 or 1 at all others.
+    return float(nct.sf(stdtrit(df, 1.0 - alpha), df, np.clip(excess / se, -37.0, 1e9)))
 
 
 def seeds_needed(
