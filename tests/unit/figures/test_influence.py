@@ -90,7 +90,7 @@ def test_interval_and_words_are_the_verdicts(smoke):
 def test_holms_verdict_is_named_where_it_is_another(plan):
     runs = made_up(plan)
     # A true difference just beyond the margin: DIFFERENT in single cells, not with Holm's adjustment in all of them.
-    runs.loc[runs.xla == "true", "map12"] += 0.0024
+    runs.loc[runs.xla == "true", "map12"] += plan.margin.value + 0.0004
     family = compared(runs, plan, "xla")
     other = [cell for cell in family.cells if cell.holm.label is not cell.verdict.label]
     assert other
