@@ -75,6 +75,8 @@ def import_logs(
     if held and layout.metric not in held:
         raise UserError(root, f"no log holds the metric {layout.metric!r}; they hold {', '.join(held)}")
     rows = [_row(log, root, expression, layout, arguments) for log in logs]
+    if layout.status is None and any(log.status for log in logs):
+        _end_all(logs, rows, layout)
     names = dict.fromkeys(name for row in rows for name in row)
     columns = {name: text_column(root, name, [row.get(name, "") for row in rows]) for name in names}
     raw = RawTable(root, columns, len(rows), lambda row: str(paths[row].relative_to(root)))
@@ -84,12 +86,12 @@ def import_logs(
 def _compiled(pattern: str, root: Path) -> re.Pattern[str]:
     """Pattern of a path as a regular expression with one group a field."""
     parts = re.split(r"(\{[^{}]*\}|\*)", pattern)
+    if "{" in "".join(parts[::2]):
+        raise UserError(root, f"pattern {pattern!r} has an open brace")
     fields = [part[1:-1] for part in parts if part.startswith("{")]
     for name in fields:
         if not name.isidentifier() or fields.count(name) > 1:
             raise UserError(root, f"pattern {pattern!r}: {{{name}}} is no field name, or stands twice")
-    if "{" in "".join(part for part in parts if not re.fullmatch(r"\{[^{}]*\}", part)):
-        raise UserError(root, f"pattern {pattern!r} has an open brace")
     return re.compile(
         "".join(
             f"(?P<{part[1:-1]}>[^/]+?)" if part.startswith("{") else "[^/]*" if part == "*" else re.escape(part)
@@ -109,13 +111,22 @@ def _row(log: RunLog, root: Path, expression: re.Pattern[str], layout: Layout, a
     row: dict[str, str] = {}
     for name, found in sources:
         _merge(row, found, path, name, (layout.seed, *layout.axes))
-    final = log.metric(layout.metric)
+    final = log.final.get(layout.metric)
     row[layout.metric] = "" if final is None else repr(final)
     row[f"{layout.metric}_curve"] = " ".join(repr(value) for value in log.curves.get(layout.metric, ()))
     if log.status is not None and layout.status is None:
         row.setdefault("status", log.status)
     row["log"] = str(path)
     return row
+
+
+def _end_all(logs: Sequence[RunLog], rows: Sequence[dict[str, str]], layout: Layout) -> None:
+    """A run whose log stops without an ending, where the others have one, is missing whatever it logged until then."""
+    for log, row in zip(logs, rows, strict=True):
+        if not row.get("status"):
+            if layout.missing == "refuse":
+                raise UserError(log.source, "does not say how the run ended; count such runs by --missing failed")
+            row["status"] = layout.missing
 
 
 def _merge(row: dict[str, str], found: dict[str, str], path: Path, name: str, needed: Sequence[str]) -> None:

@@ -24,18 +24,6 @@ class RunLog:
     fields: Mapping[str, str] = field(default_factory=dict)
     status: str | None = None
 
-    def metric(self, name: str) -> float | None:
-        """Final value of a metric, None where a run that logs others ended before it.
-
-        Raises
-        ------
-        UserError
-            The log holds no number at all.
-        """
-        if not self.final:
-            raise UserError(self.source, "logs no metric")
-        return self.final.get(name)
-
 
 def number(value: object, where: str, name: str) -> float:
     """A logged value as float.

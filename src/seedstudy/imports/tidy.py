@@ -130,7 +130,7 @@ def _numbers(raw: RawTable, layout: Layout) -> FloatArray:
         return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or pa.types.is_null(column.type)):
         raise UserError(f"{raw.source}, column {layout.metric}", f"holds {column.type}, not numbers")
-    text = pa.compute.fill_null(column.cast(pa.string()), "")
+    text = pa.compute.utf8_trim_whitespace(pa.compute.fill_null(column.cast(pa.string()), ""))
     if layout.decimal == ",":
         # A point then groups thousands: it becomes what no number holds.
         text = pa.compute.replace_substring(pa.compute.replace_substring(text, ".", "'"), ",", ".")
@@ -139,18 +139,23 @@ def _numbers(raw: RawTable, layout: Layout) -> FloatArray:
     try:
         return np.asarray(filled.cast(pa.float64()).to_numpy(), dtype=np.float64)
     except pa.ArrowInvalid:
-        row = next(row for row, value in enumerate(filled.to_pylist()) if not _is_number(value))
+        row = _first_that_is_none(filled)
     value = column[row].as_py()
     hint = "; if that is a decimal comma, use --decimal ','" if "," in value and layout.decimal == "." else ""
     raise UserError(_at(raw, row, layout.metric), f"{value!r} is no number{hint}")
 
 
-def _is_number(text: str) -> bool:
-    try:
-        pa.array([text]).cast(pa.float64())
-    except pa.ArrowInvalid:
-        return False
-    return True
+def _first_that_is_none(text: pa.ChunkedArray) -> int:
+    """First row of a column that is no number, by halving: a cast says only that there is one."""
+    low, high = 0, len(text)
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            text.slice(low, middle - low).cast(pa.float64())
+            low = middle
+        except pa.ArrowInvalid:
+            high = middle
+    return low
 
 
 def _labels(raw: RawTable, name: str) -> pd.Series[str]:
