@@ -126,6 +126,12 @@ def test_failures_under_other_names_and_without(compared, written):
     assert (row["n_arm_a"], row["failed_arm_a"]) == (2, 1)
 
 
+def test_mixed_units_when_they_are_meant(compared, written):
+    table = GOOD.replace("0.60", "60").replace("0.63", "63").replace("0.61", "61")
+    row = compared(written("t.csv", table), "--mixed-units")
+    assert row["difference"] == pytest.approx((60 + 63 + 61) / 3 - 0.51)
+
+
 def test_one_seed_and_no_spread(compared, seedstudy, written):
     one = written("one.csv", "arm,seed,m\na,1,0.5\nb,1,0.6\n")
     row = compared(one)
