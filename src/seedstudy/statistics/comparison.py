@@ -151,8 +151,9 @@ def _average(cells: list[CellComparison], metric: str, margin: float, alpha: flo
     weights = variances / total if total > 0 else np.full(variances.size, 1.0 / variances.size)
     df = 1.0 / np.sum(weights**2 / np.array([float(estimate.df) for estimate in known]))
     value = float(np.mean([float(estimate.value) for estimate in known]))
+    # The mean of the cells is off by no more than the cell that rounding hides most of.
     slack = max(float(estimate.slack) for estimate in known)
-    pooled = Estimate(value, float(np.sqrt(total)) / len(known), float(df), slack if total == 0 else 0.0)
+    pooled = Estimate(value, float(np.sqrt(total)) / len(known), float(df), slack)
     return decide(pooled, margin, question, n, alpha)
 
 

@@ -134,6 +134,15 @@ def test_average_over_unpaired_cells_of_one_cell_is_that_cell():
     assert result.average.interval.low == pytest.approx(result.cells[0].verdict.interval.low)
 
 
+def test_average_over_unpaired_cells_allows_for_rounding_as_the_cells_do():
+    runs = table(cells=(("a", 1),))
+    runs["map12"] = runs["map12"].round(0)
+    result = compare(runs, paired=False)
+    assert float(result.cells[0].estimate.slack) > 0.0
+    assert result.average.interval.low == pytest.approx(result.cells[0].verdict.interval.low)
+    assert result.average.interval.high == pytest.approx(result.cells[0].verdict.interval.high)
+
+
 def test_order_of_rows_changes_nothing():
     runs = table(shift=0.02)
     one, other = compare(runs), compare(runs.sample(frac=1.0, random_state=1))
