@@ -190,7 +190,7 @@ def columns_for(cells: Sequence[Sequence[str]]) -> int:
     for shared in range(len(cells[0]) + 1):
         sizes = set(Counter(tuple(values[:shared]) for values in cells).values())
         if len(sizes) == 1 and 1 < max(sizes) <= MOST_COLUMNS:
-            return MOST_COLUMNS // max(sizes) * max(sizes)
+            return min(len(cells), MOST_COLUMNS // max(sizes) * max(sizes))
     return min(len(cells), MOST_COLUMNS)
 
 

@@ -139,3 +139,4 @@ def test_columns():
     assert columns_for([(a, b, c) for a in "12" for b in "1234" for c in "12"]) == 4
     assert columns_for([(str(n),) for n in range(5)]) == 4
     assert columns_for([()]) == 1
+    assert columns_for([("false",), ("true",)]) == 2
