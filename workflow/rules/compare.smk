@@ -6,7 +6,7 @@ rule compare:
         runs=RUNS,
         plan=PLAN.path,
         seeds=PLAN.seeds_path,
-        code=sources("statistics", "tables"),
+        code=sources("imports", "statistics", "tables"),
     output:
         TABLES,
     log:

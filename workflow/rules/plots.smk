@@ -6,7 +6,7 @@ rule plots:
         runs=RUNS,
         plan=PLAN.path,
         seeds=PLAN.seeds_path,
-        code=sources("statistics", "figures"),
+        code=sources("imports", "statistics", "tables", "figures"),
     output:
         FIGURES,
     log:
