@@ -9,11 +9,18 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from seedstudy.errors import UserError
+from seedstudy.runs import Ledger
+from seedstudy.study import Configuration, Plan
 from seedstudy.training.job import Job, provenance, record
 from seedstudy.training.launch import BAD_INPUT
+
+if TYPE_CHECKING:
+    from seedstudy.data.loading import Dataset
+    from seedstudy.training.engine import Engine
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
@@ -29,9 +36,8 @@ def main() -> None:
         sys.exit(BAD_INPUT)
 
 
-def _train(job: Job) -> None:
-    began = time.perf_counter()
-    plan, configuration = job.resolve()
+def build_engine(plan: Plan, configuration: Configuration, data: Path) -> tuple[Engine, Dataset]:
+    """Set this rank up as the configuration asks, and bind the model to the prepared data."""
     architecture = plan.architectures[configuration.architecture]
 
     # Slow to load, and only now wanted: the environment is set, the job is known to be sound.
@@ -39,15 +45,22 @@ def _train(job: Job) -> None:
         import tensorflow  # noqa: F401
     from seedstudy.data.loading import load
     from seedstudy.models.wide_deep.network import WideDeep
-    from seedstudy.runs import Ledger
     from seedstudy.training.communication import Communicator
     from seedstudy.training.engine import Engine
-    from seedstudy.training.inforce import prepare, verify
+    from seedstudy.training.inforce import prepare
 
     prepare(configuration, architecture, plan.threads_per_worker, int(os.environ.get("HOROVOD_LOCAL_RANK", "0")))
     ranks = Communicator(configuration.workers, plan.training.gradient_compression)
-    dataset = load(job.data)
-    engine = Engine(WideDeep(plan.model, dataset.spec), dataset, configuration, plan.training, ranks)
+    dataset = load(data)
+    return Engine(WideDeep(plan.model, dataset.spec), dataset, configuration, plan.training, ranks), dataset
+
+
+def _train(job: Job) -> None:
+    began = time.perf_counter()
+    plan, configuration = job.resolve()
+    engine, dataset = build_engine(plan, configuration, job.data)
+    from seedstudy.training.inforce import verify
+
     ledger = Ledger(job.ledger, configuration.run_digest)
     known = provenance(job.commit) | {"data_sha256": dataset.content_sha256()}
     start_seconds = time.perf_counter() - began
@@ -55,8 +68,8 @@ def _train(job: Job) -> None:
     for number, seed in enumerate(job.seeds, start=1):
         began = time.perf_counter()
         outcome = engine.train(seed)
-        in_force = in_force or verify(engine, configuration, architecture)
-        if ranks.rank != 0:
+        in_force = in_force or verify(engine, configuration, plan.architectures[configuration.architecture])
+        if engine.ranks.rank != 0:
             continue
         rows = len(outcome.curve) * engine.steps_per_epoch * plan.training.global_batch
         finished = record(
