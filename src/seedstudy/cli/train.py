@@ -54,7 +54,8 @@ def train(
         try:
             records = train_seeds(checked, chosen, seed, data, ledger, tries, retry_failed)
         except RankDied as death:
-            print(f"seedstudy: {configuration}: {death}", file=sys.stderr)
+            # A rank ended in the middle of a line leaves it open.
+            print(f"\nseedstudy: {configuration}: {death}", file=sys.stderr)
             raise typer.Exit(1) from death
     for record in records:
         typer.echo(record.model_dump_json())
