@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from pathlib import Path
 from typing import Annotated
 
@@ -23,7 +22,5 @@ def figures(
     """
     from seedstudy.figures.study import write_figures
 
-    # What was imported stays: statsmodels collects garbage at each adjustment, and would walk through it every time.
-    gc.freeze()
     for path in write_figures(runs, plan, output):
         typer.echo(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from pathlib import Path
 from typing import Annotated
 
@@ -24,7 +23,5 @@ def tables(
     """
     from seedstudy.tables.study import write_tables
 
-    # What was imported stays: statsmodels collects garbage at each adjustment, and would walk through it every time.
-    gc.freeze()
     for path in write_tables(runs, plan, output, resamples):
         typer.echo(path)

@@ -81,7 +81,7 @@ def compare_family(
     Notes
     -----
     Nulls and alternatives stand in each verdict's sentence. Assumes independent seeds and near-normal means of the arms
-    (or of the differences). Holm's adjustment is that of ``statsmodels.stats.multitest.multipletests``.
+    (or of the differences). Holm's adjustment: `seedstudy.statistics.holm.adjust`.
     """
     if resamples and rng is None:
         raise ValueError("permutations need an explicit rng")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from statsmodels.stats.multitest import multipletests
+import numpy as np
 
 from seedstudy.statistics.verdict import Label, Verdict
 
@@ -40,13 +40,10 @@ def holm_adjusted(verdicts: Sequence[Verdict], alpha: float) -> list[Holm]:
 
     Notes
     -----
-    ``statsmodels.stats.multitest.multipletests(method="holm")`` of each kind of p by itself.
+    Each kind of p by itself.
     """
     kinds = ("p_difference", "p_equivalent", "p_beyond")
-    columns = [
-        multipletests([getattr(verdict, kind) for verdict in verdicts], alpha, method="holm")[1].tolist()
-        for kind in kinds
-    ]
+    columns = [adjust([getattr(verdict, kind) for verdict in verdicts]) for kind in kinds]
     result = []
     for difference, equivalent, beyond in zip(*columns, strict=True):
         label = Label.INCONCLUSIVE
@@ -56,3 +53,28 @@ def holm_adjusted(verdicts: Sequence[Verdict], alpha: float) -> list[Holm]:
             label = Label.DIFFERENT
         result.append(Holm(difference, equivalent, beyond, label))
     return result
+
+
+def adjust(pvalues: Sequence[float]) -> list[float]:
+    """Adjusted p values of a family (Holm 1979), in the order given.
+
+    Parameters
+    ----------
+    pvalues : sequence of float
+        One a test, in [0, 1].
+
+    Returns
+    -------
+    list of float
+        Each p times the number of p values that are no smaller, no smaller than the one before it, at most 1.
+
+    Notes
+    -----
+    Equals ``statsmodels.stats.multitest.multipletests(method="holm")`` to the bit. That one collects garbage on every
+    call, which takes longer than all other statistics of a family together.
+    """
+    raw = np.asarray(pvalues, dtype=np.float64)
+    order = np.argsort(raw)
+    adjusted = np.empty_like(raw)
+    adjusted[order] = np.minimum(np.maximum.accumulate(raw[order] * np.arange(raw.size, 0, -1)), 1.0)
+    return [float(p) for p in adjusted]

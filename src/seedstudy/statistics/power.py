@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import chdtri, ndtr, stdtrit
 from scipy.stats import chi2, nct
-from statsmodels.stats.power import TTestIndPower, TTestPower
 
 MOST_SEEDS = 100_000
 POWER = 0.8
@@ -201,6 +200,9 @@ def smallest_difference(n: int, sd: float, alpha: float = 0.05, power: float = P
     """
     if n < 2:
         raise ValueError("power needs at least 2 runs an arm")
+    # Imported here: it takes longer than the rest of the statistics, and no verdict, table or figure needs it.
+    from statsmodels.stats.power import TTestIndPower, TTestPower
+
     if paired:
         return sd * float(TTestPower().solve_power(nobs=n, alpha=alpha, power=power))
     return sd * float(TTestIndPower().solve_power(nobs1=n, alpha=alpha, power=power))

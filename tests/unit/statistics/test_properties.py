@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from statsmodels.stats.multitest import multipletests
 
 from seedstudy.errors import UserError
 from seedstudy.statistics.cells import Family
@@ -17,6 +18,7 @@ from seedstudy.statistics.difference import correlation, hedges_g, paired, proba
 from seedstudy.statistics.estimate import Estimate
 from seedstudy.statistics.factor_runs import fit_runs
 from seedstudy.statistics.failures import STATUSES, compare_failures, count_failures
+from seedstudy.statistics.holm import adjust
 from seedstudy.statistics.ks import compare_distributions
 from seedstudy.statistics.permutation import permutation_test
 from seedstudy.statistics.power import beyond_power, equivalence_power
@@ -71,14 +73,6 @@ def tables(draw):
     lost = rng.random(len(runs)) < draw(st.sampled_from([0.0, 0.2]))
     runs.loc[lost, "status"], runs.loc[lost, "map12"] = "diverged", np.nan
     return runs
-
-
-@pytest.fixture(scope="module", autouse=True)
-def small_heap():
-    """Holm's library collects garbage at each call: leave it only what these tests make."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 def estimates(x, y):
@@ -234,6 +228,13 @@ def test_verdicts_over_a_family_agree_with_their_cells(runs, pair, margin):
             assert cell.verdict.label is Label.INCONCLUSIVE
             assert min(cell.reference.n, cell.treatment.n) < 2
         assert cell.reference.n + cell.reference.failures.count == len(cell.reference.all_seeds)
+
+
+@given(st.lists(st.one_of(st.sampled_from([0.0, 0.01, 1.0]), st.floats(0.0, 1.0)), min_size=1, max_size=20))
+def test_holm_equals_statsmodels_to_the_bit(pvalues):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gc, "collect", int)  # takes longer than all else in this file
+        assert adjust(pvalues) == multipletests(pvalues, method="holm")[1].tolist()
 
 
 @given(arms, arms, st.data(), st.sampled_from([math.nan, math.inf, -math.inf]))
