@@ -8,8 +8,11 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
+from collections.abc import Callable
+from functools import cache
 
 import typer
+from typer.main import get_command
 
 from seedstudy.errors import UserError
 
@@ -23,13 +26,19 @@ app = typer.Typer(
 )
 
 
-def main() -> None:
-    """Run the command line; a user's mistake is one line, never a traceback."""
+@cache
+def _command() -> Callable[..., int | None]:
+    """All commands, made once a process: typer reads every signature anew for each `app` that is called."""
     for area in pkgutil.iter_modules(__path__, f"{__name__}."):
         importlib.import_module(area.name)
+    return get_command(app)
+
+
+def main() -> None:
+    """Run the command line; a user's mistake is one line, never a traceback."""
     try:
         # Not standalone: typer would print three lines of usage before the one that says what is wrong.
-        sys.exit(app(standalone_mode=False))
+        sys.exit(_command()(standalone_mode=False))
     except UserError as error:
         print(f"seedstudy: {error}", file=sys.stderr)
         sys.exit(2)
