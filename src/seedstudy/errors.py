@@ -13,4 +13,8 @@ class UserError(Exception):
     """
 
     def __init__(self, where: object, problem: str) -> None:
-        super().__init__(" ".join(f"{where}: {problem}".split()))
+        # Both as they are: an error that is raised in a worker process is made anew from them.
+        super().__init__(where, problem)
+
+    def __str__(self) -> str:
+        return " ".join("{}: {}".format(*self.args).split())

@@ -89,7 +89,7 @@ def _draw_arms(ax: Axes, cell: CellComparison) -> None:
             if seed in of_b
         ]
         ax.add_collection(LineCollection(pairs, colors="0.6", linewidths=0.5, zorder=1))
-    draw_boxes(ax, [a.values, b.values], _BOXES, 0.18)
+    draw_boxes(ax, [a.values, b.values], _BOXES, 0.252)
     for arm, style, places in ((a, REFERENCE, left), (b, TREATMENT, right)):
         draw_seeds(ax, arm, [places[seed] for seed in arm.seeds], style)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
@@ -28,28 +26,32 @@ def draw_boxes(ax: Axes, groups: Sequence[FloatArray], positions: Sequence[float
     positions : sequence of float
         Where each box is centred.
     width : float
-        Of a box, as a share of the least distance between two.
+        Of a box, in units of the positions.
     """
-    values = np.concatenate(groups)
-    if not values.size:
+    drawn = [(group, position) for group, position in zip(groups, positions, strict=True) if group.size]
+    if not drawn:
         return
-    sns.boxplot(
-        x=np.repeat(positions, [group.size for group in groups]),
-        y=values,
-        native_scale=True,
-        width=width,
-        fill=False,
-        color=NEUTRAL,
-        linewidth=0.8,
+    line = {"color": NEUTRAL, "linewidth": 0.8}
+    ax.boxplot(
+        [group for group, _ in drawn],
+        positions=[position for _, position in drawn],
+        widths=width,
+        capwidths=width / 2.0,
         showfliers=False,
-        ax=ax,
+        manage_ticks=False,
+        boxprops=line,
+        capprops=line,
+        medianprops={**line, "solid_capstyle": "butt"},
+        whiskerprops={**line, "solid_capstyle": "butt"},
     )
 
 
 def draw_seeds(ax: Axes, arm: Arm, x: Sequence[float], style: PointStyle) -> None:
     """Draw each finished run of an arm as a point, at ``x`` in the order of its seeds."""
-    sns.scatterplot(
-        x=list(x), y=arm.values, color=style.colour, marker=style.marker, s=14, alpha=0.8, linewidth=0.2, ax=ax
+    if not arm.n:
+        return
+    ax.scatter(
+        x, arm.values, s=14, color=style.colour, edgecolor="white", marker=style.marker, alpha=0.8, linewidth=0.2
     )
 
 

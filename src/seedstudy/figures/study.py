@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
+
+from matplotlib.figure import Figure
 
 from seedstudy.documents import write_atomically
 from seedstudy.errors import UserError
@@ -11,6 +16,7 @@ from seedstudy.figures.learning_curves import learning_curves_figure
 from seedstudy.figures.stability import stability_figure
 from seedstudy.figures.style import KINDS, encode, figure_style
 from seedstudy.imports.study import read_study
+from seedstudy.study import usable_cores
 from seedstudy.tables.study import compare_study
 
 
@@ -35,21 +41,28 @@ def write_figures(runs_path: Path, plan_path: Path, output: Path) -> list[Path]:
         Bad runs or plan, or a folder that cannot be written.
     """
     plan, runs = read_study(runs_path, plan_path)
-    families, written = compare_study(runs, plan, resamples=0), []
-    with figure_style():
-        figures = {
-            "learning_curves": learning_curves_figure(plan, runs),
-            "stability": stability_figure(plan, runs),
-        }
-        for family in families:
-            figures[f"{family.name}_influence"] = influence_figure(plan, family)
-        try:
-            output.mkdir(parents=True, exist_ok=True)
-            for name, figure in figures.items():
-                for kind in KINDS:
+    figures: dict[str, Callable[[], Figure]] = {
+        "learning_curves": partial(learning_curves_figure, plan, runs),
+        "stability": partial(stability_figure, plan, runs),
+    }
+    for family in compare_study(runs, plan, resamples=0):
+        figures[f"{family.name}_influence"] = partial(influence_figure, plan, family)
+    written = []
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        with ProcessPoolExecutor(min(usable_cores(), len(figures))) as pool:
+            for name, files in zip(figures, pool.map(_draw, figures.values()), strict=True):
+                for kind, content in files.items():
                     path = output / f"{name}.{kind}"
-                    write_atomically(path, encode(figure, kind))
+                    write_atomically(path, content)
                     written.append(path)
-        except OSError as error:
-            raise UserError(output, f"cannot be written: {error.strerror}") from error
+    except OSError as error:
+        raise UserError(output, f"cannot be written: {error.strerror}") from error
     return written
+
+
+def _draw(make: Callable[[], Figure]) -> dict[str, bytes]:
+    """Files of a figure by their kind."""
+    with figure_style():
+        figure = make()
+        return {kind: encode(figure, kind) for kind in KINDS}

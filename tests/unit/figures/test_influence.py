@@ -6,10 +6,9 @@ from matplotlib.collections import LineCollection
 from matplotlib.patches import Rectangle
 
 from seedstudy.figures.influence import columns_for, influence_figure
+from seedstudy.figures.style import figure_style
 from seedstudy.statistics.comparison import compare_family
 from tests.unit.figures.conftest import lose, made_up, panels_of, plain, points, said
-
-pytestmark = pytest.mark.filterwarnings("ignore:vert. bool was deprecated")  # seaborn 0.13 on Matplotlib 3.11
 
 
 def compared(runs, plan, name="amp", **changes):
@@ -24,18 +23,26 @@ def pair_lines(ax):
     return [segment for segment in segments if segment[0][0] != segment[1][0]]
 
 
+@pytest.fixture(scope="module")
+def drawn(plan, runs):
+    """Each family of the default plan and its figure."""
+    with figure_style():
+        families = {family.name: compared(runs, plan, family.name) for family in plan.families}
+        return {name: (family, influence_figure(plan, family)) for name, family in families.items()}
+
+
 @pytest.mark.parametrize("name", ["amp", "xla", "workers", "architecture"])
-def test_every_seed_is_a_point_in_its_arm(plan, runs, name):
-    family = compared(runs, plan, name)
-    axes = list(panels_of(influence_figure(plan, family)).values())
+def test_every_seed_is_a_point_in_its_arm(drawn, name):
+    family, figure = drawn[name]
+    axes = list(panels_of(figure).values())
     assert len(axes) == len(family.cells) == 8
     drawn = [values for ax in axes for values in points(ax)]
     expected = [arm.values.tolist() for cell in family.cells for arm in (cell.reference, cell.treatment)]
     assert sorted(drawn) == sorted(expected)
 
 
-def test_panels_are_named_and_in_the_order_of_the_plan(plan, runs):
-    titles = list(panels_of(influence_figure(plan, compared(runs, plan))))
+def test_panels_are_named_and_in_the_order_of_the_plan(drawn):
+    titles = list(panels_of(drawn["amp"][1]))
     assert titles[:3] == [
         "x86_64_v3, 1 worker, XLA off",
         "x86_64_v3, 1 worker, XLA on",
@@ -112,10 +119,9 @@ def test_failures_are_named_in_their_panel(smoke):
     assert len(pair_lines(axes["2 workers, XLA off"])) == 4
 
 
-def test_limits_hold_everything_drawn_and_are_shared(plan, runs):
-    figure = influence_figure(plan, compared(runs, plan))
+def test_limits_hold_everything_drawn_and_are_shared(drawn, plan, runs):
+    family, figure = drawn["amp"]
     (limits,) = {ax.get_ylim() for ax in panels_of(figure).values()}
-    family = compared(runs, plan)
     means = [cell.reference.summary.mean for cell in family.cells]
     assert limits[0] < min(runs.map12.min(), min(means) - plan.margin.value)
     assert limits[1] > max(runs.map12.max(), max(means) + plan.margin.value)

@@ -4,13 +4,18 @@ import numpy as np
 import pytest
 
 from seedstudy.figures.stability import stability_figure
+from seedstudy.figures.style import figure_style
 from tests.unit.figures.conftest import lose, made_up, panels_of, plain, points, said
 
-pytestmark = pytest.mark.filterwarnings("ignore:vert. bool was deprecated")  # seaborn 0.13 on Matplotlib 3.11
+
+@pytest.fixture(scope="module")
+def axes(plan, runs):
+    """Panels of the default plan."""
+    with figure_style():
+        return panels_of(stability_figure(plan, runs))
 
 
-def test_every_seed_is_a_point_of_its_configuration(plan, runs):
-    axes = panels_of(stability_figure(plan, runs))
+def test_every_seed_is_a_point_of_its_configuration(axes, runs):
     ax = axes["x86_64_v3, 2 workers"]
     assert [plain(label.get_text()) for label in ax.get_xticklabels()] == [
         "fp32 XLA off",
@@ -28,16 +33,16 @@ def test_every_seed_is_a_point_of_its_configuration(plan, runs):
     assert points(ax) == expected
 
 
-def test_a_seed_stands_at_the_same_offset_in_each_configuration(plan, runs):
-    ax = panels_of(stability_figure(plan, runs))["x86_64_v3, 1 worker"]
+def test_a_seed_stands_at_the_same_offset_in_each_configuration(axes):
+    ax = axes["x86_64_v3, 1 worker"]
     offsets = [collection.get_offsets()[:, 0] - place for place, collection in enumerate(ax.collections)]
     assert len(offsets) == 4
     assert np.ptp(np.array(offsets), axis=0) == pytest.approx(np.zeros(6), abs=1e-12)
     assert np.unique(offsets[0]).size == 6
 
 
-def test_last_box_is_the_whole_study(plan, runs):
-    for ax in panels_of(stability_figure(plan, runs)).values():
+def test_last_box_is_the_whole_study(axes, runs):
+    for ax in axes.values():
         box = [line.get_ydata() for line in ax.lines if line.get_xdata()[0] > 3.7]
         heights = set(np.concatenate(box).round(12).tolist())
         assert set(np.quantile(runs.map12, [0.25, 0.5, 0.75]).round(12).tolist()) <= heights

@@ -17,8 +17,6 @@ from seedstudy.figures.study import write_figures
 from seedstudy.tables.study import compare_study
 from tests.unit.figures.conftest import ROOT, lose, made_up, planned
 
-pytestmark = pytest.mark.filterwarnings("ignore:vert. bool was deprecated")  # seaborn 0.13 on Matplotlib 3.11
-
 
 @pytest.fixture(scope="module")
 def runs_path(smoke, tmp_path_factory):
