@@ -1,4 +1,4 @@
-"""A rank that writes the averaged gradients of the first step of its job's first seed, and ends."""
+"""A rank that writes the averaged gradient of the first step of its job's first seed, by optimiser, and ends."""
 
 import sys
 
@@ -22,10 +22,10 @@ def main():
     order = randomness.permutation(key, tf.constant(0, tf.int64), engine.rows)
     places = engine.first_row + tf.range(engine.local_batch)
     noise = engine.noise(key, tf.constant(0, tf.int64))
-    _, gradients = engine.gradients(engine.local_batch_of(tf.gather(order, places)), noise)
-    averaged = engine.ranks.average(gradients)
+    _, gradient = engine.gradients(engine.local_batch_of(tf.gather(order, places)), noise)
+    averaged = engine.weights.split(engine.ranks.average(gradient))
     if engine.ranks.rank == 0:
-        np.savez(job.ledger / f"{configuration.id}.npz", *(gradient.numpy() for gradient in averaged))
+        np.savez(job.ledger / f"{configuration.id}.npz", *(part.numpy() for part in averaged))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Exchange between ranks, through Horovod's operations on tensors.
 
 Horovod's wrappers of Keras optimisers predate Keras 3; the operations below them are used. Gradients travel
-uncompressed unless the plan says otherwise, in one group, so that the order of sums is the same in every launch.
+uncompressed unless the plan says otherwise, as one tensor, so that the order of sums is the same in every launch.
 """
 
 from __future__ import annotations
@@ -41,13 +41,12 @@ class Communicator:
             if hvd.size() != world_size:
                 raise RuntimeError(f"Horovod has {hvd.size()} rank(s), the configuration asks for {world_size}")
 
-    def average(self, tensors: list[Any]) -> list[Any]:
-        """Mean over ranks of each tensor; usable inside a graph, outside its compiled parts."""
+    def average(self, tensor: Any) -> Any:
+        """Mean over ranks of a tensor; usable inside a graph, outside its compiled parts."""
         if self.size == 1:
-            return tensors
-        sent = [tf.cast(tensor, tf.float16) for tensor in tensors] if self._compressed else tensors
-        received = self._hvd.grouped_allreduce(sent, op=self._hvd.Average, name="gradients")
-        return [tf.cast(tensor, like.dtype) for tensor, like in zip(received, tensors, strict=True)]
+            return tensor
+        sent = tf.cast(tensor, tf.float16) if self._compressed else tensor
+        return tf.cast(self._hvd.allreduce(sent, op=self._hvd.Average, name="gradient"), tensor.dtype)
 
     def gather(self, array: NDArray[Any]) -> NDArray[Any]:
         """Arrays of all ranks, shape (ranks, *shape of one)."""

@@ -25,6 +25,7 @@ from seedstudy.study import Configuration, Training
 from seedstudy.training import randomness
 from seedstudy.training.communication import Communicator
 from seedstudy.training.precision import Scaler, compute_dtype
+from seedstudy.training.weights import Weights
 
 Progress = Callable[[Epoch], None]
 
@@ -80,11 +81,11 @@ class Engine:
         self.first_row = ranks.rank * self.local_batch
         self._train = {name: tf.constant(array) for name, array in network.inputs(dataset.train).items()}
         self._evaluate = {name: tf.constant(array) for name, array in network.inputs(dataset.valid).items()}
-        self.variables = {p.name: tf.Variable(tf.zeros(p.shape), name=p.name) for p in network.parameters}
+        self.weights = Weights(network.parameters)
         self.scaler = Scaler(configuration.compute_type == "float16", training.loss_scale)
         self._optimizers = network.optimizers(training.epochs, self.steps_per_epoch)
         for group, optimizer in self._optimizers.items():
-            optimizer.keras.build(self._group(group))
+            optimizer.keras.build([self.weights.flat[group]])
         self._rates = {group: tf.constant(optimizer.rates) for group, optimizer in self._optimizers.items()}
         self._built_state = [(v, v.numpy()) for o in self._optimizers.values() for v in o.keras.variables]
         self.gradients = tf.function(self._gradients, jit_compile=self.compiled, autograph=False)
@@ -142,8 +143,7 @@ class Engine:
 
     def reset(self, seed: int) -> None:
         """Draw a seed's initial weights and put optimisers and loss scale back to how they were built."""
-        for variable, value in zip(self.variables.values(), self._initial(tf.constant(seed, tf.uint64)), strict=True):
-            variable.assign(value)
+        self.weights.assign(self._initial(tf.constant(seed, tf.uint64)))
         for variable, value in self._built_state:
             variable.assign(value)
         self.scaler.reset()
@@ -156,9 +156,9 @@ class Engine:
     def weights_digest(self) -> str:
         """SHA-256 of all parameters, in their order; the same on every rank or an error."""
         hashed = hashlib.sha256()
-        for name, variable in self.variables.items():
+        for name, values in self.weights.numpy().items():
             hashed.update(name.encode())
-            hashed.update(variable.numpy().astype("<f4").tobytes())
+            hashed.update(values.astype("<f4").tobytes())
         every = self.ranks.gather(np.frombuffer(hashed.digest(), np.uint8))
         if (every != every[0]).any():
             raise RuntimeError("ranks ended with different weights")
@@ -168,11 +168,8 @@ class Engine:
         """Rows of the resident training set, as this rank's batch."""
         return {name: tf.gather(array, rows) for name, array in self._train.items()}
 
-    def _group(self, group: str) -> list[Any]:
-        return [self.variables[p.name] for p in self.network.parameters if p.group == group]
-
-    def _draw_weights(self, seed: Any) -> list[Any]:
-        return [_initial(parameter, seed, member) for member, parameter in enumerate(self.network.parameters)]
+    def _draw_weights(self, seed: Any) -> dict[str, Any]:
+        return {p.name: _initial(p, seed, member) for member, p in enumerate(self.network.parameters)}
 
     def noise(self, key: Any, step: Any) -> list[Any]:
         """Random numbers for dropout of this rank's rows, one tensor a layer.
@@ -187,28 +184,25 @@ class Engine:
             for layer, width in enumerate(self.network.dropout_widths)
         ]
 
-    def _gradients(self, batch: dict[str, Any], noise: list[Any]) -> tuple[Any, list[Any]]:
+    def _gradients(self, batch: dict[str, Any], noise: list[Any]) -> tuple[Any, Any]:
         rate = self.network.dropout_rate
         dropout = (lambda value, layer: randomness.dropout(value, rate, noise[layer])) if rate else None
-        variables = list(self.variables.values())
-        with tf.GradientTape() as tape:
-            logits = self.network.logits(self.variables, batch, self.compute, dropout)
+        arrays = self.weights.arrays()
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(arrays)
+            logits = self.network.logits(arrays, batch, self.compute, dropout)
             loss = self.network.loss(logits, batch)
             scaled = self.scaler.scaled(loss)
-        gradients = [tf.convert_to_tensor(gradient) for gradient in tape.gradient(scaled, variables)]
-        return self._proof(loss), gradients
+        return self._proof(loss), self.weights.flatten(tape.gradient(scaled, arrays))
 
-    def _apply(self, gradients: list[Any], rates: dict[str, Any]) -> None:
-        named = dict(zip(self.variables, gradients, strict=True))
+    def _apply(self, gradient: Any, rates: dict[str, Any]) -> None:
+        def update(parts: list[Any]) -> None:
+            for part, (group, variable) in zip(parts, self.weights.flat.items(), strict=True):
+                optimizer = self._optimizers[group].keras
+                optimizer.learning_rate = rates[group]
+                optimizer.apply([part], [variable])
 
-        def update(values: list[Any]) -> None:
-            by_name = dict(zip(named, values, strict=True))
-            for group, optimizer in self._optimizers.items():
-                optimizer.keras.learning_rate = rates[group]
-                names = [p.name for p in self.network.parameters if p.group == group]
-                optimizer.keras.apply([by_name[name] for name in names], [self.variables[name] for name in names])
-
-        self.scaler.step(list(named.values()), update)
+        self.scaler.step(self.weights.split(gradient), update)
 
     def _train_epoch(self, key: Any, epoch: Any) -> Any:
         order = randomness.permutation(key, epoch, self.rows)
@@ -218,14 +212,13 @@ class Engine:
             # The last batch is filled from the start of the order: shapes stay fixed and every row is seen.
             places = index * self.training.global_batch + self.first_row + tf.range(self.local_batch)
             batch = self.local_batch_of(tf.gather(order, places % self.rows))
-            loss, gradients = self.gradients(batch, self.noise(key, step))
-            gradients = self.ranks.average(gradients)
-            self.update(gradients, {group: rates[step] for group, rates in self._rates.items()})
+            loss, gradient = self.gradients(batch, self.noise(key, step))
+            self.update(self.ranks.average(gradient), {group: rates[step] for group, rates in self._rates.items()})
             total += loss
         return total / self.steps_per_epoch
 
     def _forward(self, batch: dict[str, Any]) -> Any:
-        return self._proof(self.network.logits(self.variables, batch, self.compute, None))
+        return self._proof(self.network.logits(self.weights.arrays(), batch, self.compute, None))
 
     def _score_all(self) -> Any:
         batch = self.training.evaluation_batch

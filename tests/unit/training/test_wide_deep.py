@@ -25,17 +25,19 @@ def test_logits_are_those_of_a_plain_loop_over_features(dataset):
     rng = np.random.default_rng(3)
     values = {p.name: rng.normal(size=p.shape).astype(np.float32) for p in network.parameters}
     batch = {name: array[:20] for name, array in network.inputs(dataset.train).items()}
+    categorical = dataset.train.categorical
     found = network.logits(values, batch, tf.float32, None).numpy()
 
-    # c (5 rows) and e (4 rows, 2 ids) have width 3 and share a table; d (7 rows) has width 2.
+    # c (5 rows) and e (4 rows, 2 ids) have width 3 and share a table; d (7 rows) has width 2. The wide vector holds
+    # the tables one after the other.
     three, two = values["deep/embedding_3"], values["deep/embedding_2"]
     wide = values["wide/categorical"]
     for row in range(20):
-        numeric, (c, d, e0, e1) = batch["numeric"][row], batch["categorical"][row]
+        numeric, (c, d, e0, e1) = batch["numeric"][row], categorical[row]
         inputs = np.concatenate([numeric, three[c], (three[5 + e0] + three[5 + e1]) / 2, two[d]])
         hidden = np.maximum(inputs @ values["deep/kernel_0"] + values["deep/bias_0"], 0)
         logit = (hidden @ values["deep/kernel_1"] + values["deep/bias_1"])[0]
-        logit += numeric @ values["wide/numeric"] + wide[c] + wide[5 + d] + (wide[12 + e0] + wide[12 + e1]) / 2
+        logit += numeric @ values["wide/numeric"] + wide[c] + wide[9 + d] + (wide[5 + e0] + wide[5 + e1]) / 2
         assert found[row] == pytest.approx(logit, rel=1e-4, abs=1e-5)
 
 

@@ -18,29 +18,41 @@ from seedstudy.data.loading import Split
 from seedstudy.data.spec import FeatureSpec
 from seedstudy.metrics import area_under_curve, log_loss, mean_average_precision
 from seedstudy.models.network import Dropout, Optimizer, Parameter
-from seedstudy.models.wide_deep import DeepOptimizer, WideDeepConfig
+from seedstudy.models.wide_deep import DeepOptimizer, EmbeddingWidths, WideDeepConfig
 
 CUTOFF = 12
 
 
 @dataclass(frozen=True)
 class _Feature:
-    """Place of a categorical feature: its columns in the batch, its rows in the fused tables."""
+    """A categorical feature: its columns in the data, its ids, and the width of its embedding."""
 
-    name: str
-    columns: slice
+    columns: range
     rows: int
+    width: int
 
 
 @dataclass(frozen=True)
-class _Table:
-    """The fused embedding table of one width: batch columns, first row of each, hotness of each feature."""
+class _Lookup:
+    """Features of one width and one number of ids, found by one gather.
 
+    Attributes
+    ----------
+    table : str
+        Parameter that holds the embeddings.
+    width, hotness : int
+        Width of an embedding; ids of a feature.
+    columns : slice
+        Place in the batch's rows; the first id of each feature, then the second of each.
+    first : int
+        Row of the wide vector with which the table starts.
+    """
+
+    table: str
     width: int
-    columns: tuple[int, ...]
-    offsets: tuple[int, ...]
-    hotness: tuple[int, ...]
-    rows: int
+    hotness: int
+    columns: slice
+    first: int
 
 
 class WideDeep:
@@ -58,47 +70,69 @@ class WideDeep:
         self.config = config
         self.dropout_rate = config.dropout
         self.dropout_widths = config.hidden
-        features = _features(spec)
-        widths = {feature.name: config.embedding_widths.of(feature.name) for feature in features}
-        self._tables = tuple(
-            _fuse(width, [feature for feature in features if widths[feature.name] == width])
-            for width in sorted(set(widths.values()), reverse=True)
-        )
-        self._linear = _fuse(1, features)
+        self._order: list[int] = []  # columns of the data, as the lookups want them
+        self._starts: list[int] = []  # and where the ids of each start in the wide vector
+        self._shares: list[float] = []  # and what each adds to its feature's mean
+        self._lookups: list[_Lookup] = []
+        self._tables: dict[int, int] = {}  # width of a table: its rows
+        self._lay_out(_features(spec, config.embedding_widths))
         self.parameters = tuple(self._parameters(len(spec.numeric)))
+
+    def _lay_out(self, features: list[_Feature]) -> None:
+        """Place features of one width in one table, and those of one number of ids there side by side."""
+        total = 0
+        for width in sorted({feature.width for feature in features}, reverse=True):
+            first = total
+            of_width = [feature for feature in features if feature.width == width]
+            for hotness in sorted({len(feature.columns) for feature in of_width}):
+                members = [feature for feature in of_width if len(feature.columns) == hotness]
+                start = len(self._order)
+                starts = [total + sum(member.rows for member in members[:place]) for place in range(len(members))]
+                for position in range(hotness):
+                    self._order += [member.columns[position] for member in members]
+                    self._starts += starts
+                    self._shares += [1 / hotness] * len(members)
+                columns = slice(start, len(self._order))
+                self._lookups.append(_Lookup(f"deep/embedding_{width}", width, hotness, columns, first))
+                total += sum(member.rows for member in members)
+            self._tables[width] = total - first
 
     def _parameters(self, numeric: int) -> list[Parameter]:
         deep = []
-        width = numeric
-        for table in self._tables:
+        for width, rows in self._tables.items():
             # At a scale of 1 a looked-up row has unit length, as TensorFlow's embedding columns start.
-            shape, scale = (table.rows, table.width), self.config.embedding_scale * table.width**-0.5
-            deep.append(Parameter(f"deep/embedding_{table.width}", shape, "deep", "normal", scale))
-            width += table.width * len(table.hotness)
+            scale = self.config.embedding_scale * width**-0.5
+            deep.append(Parameter(f"deep/embedding_{width}", (rows, width), "deep", "normal", scale))
+        width = numeric + sum(_features_of(lookup) * lookup.width for lookup in self._lookups)
         for layer, units in enumerate((*self.config.hidden, 1)):
             limit = float(np.sqrt(6 / (width + units)))  # Glorot and Bengio, AISTATS 2010
             deep.append(Parameter(f"deep/kernel_{layer}", (width, units), "deep", "uniform", limit))
             deep.append(Parameter(f"deep/bias_{layer}", (units,), "deep", "zeros"))
             width = units
-        wide = [Parameter("wide/categorical", (self._linear.rows,), "wide", "zeros")]
+        wide = [Parameter("wide/categorical", (sum(self._tables.values()),), "wide", "zeros")]
         if numeric:
             wide.append(Parameter("wide/numeric", (numeric,), "wide", "zeros"))
         return [*deep, *wide]
 
     def inputs(self, split: Split) -> dict[str, NDArray[Any]]:
-        """Arrays that stay on the device: numeric and categorical features and the label."""
-        return {"numeric": split.numeric, "categorical": split.categorical, "label": split.label}
+        """Arrays that stay on the device: numeric features, rows of the wide vector and the label."""
+        rows = split.categorical[:, self._order] + np.array(self._starts, np.int32)
+        return {"numeric": split.numeric, "rows": rows, "label": split.label}
 
     def logits(self, values: Mapping[str, Any], batch: Mapping[str, Any], compute: Any, dropout: Dropout | None) -> Any:
         """Forward pass: deep part in `compute`, its head and the wide part in float32.
 
         A multi-hot feature is the mean over its fixed number of ids, in which 0 stands for none.
         """
-        numeric, categorical = batch["numeric"], batch["categorical"]
+        numeric, rows = batch["numeric"], batch["rows"]
         parts = [tf.cast(numeric, compute)]
-        for table in self._tables:
-            looked_up = tf.gather(values[f"deep/embedding_{table.width}"], _rows(table, categorical))
-            parts += [tf.cast(part, compute) for part in _pool(table, looked_up)]
+        for lookup in self._lookups:
+            found = tf.gather(values[lookup.table], rows[:, lookup.columns] - lookup.first)
+            width = _features_of(lookup) * lookup.width
+            if lookup.hotness > 1:
+                # Summed over whole rows of memory, which ids of a feature that lie side by side would not be.
+                found = tf.reduce_mean(tf.reshape(found, [-1, lookup.hotness, width]), axis=1)
+            parts.append(tf.cast(tf.reshape(found, [-1, width]), compute))
         hidden = tf.concat(parts, axis=1)
         for layer in range(len(self.config.hidden)):
             kernel = tf.cast(values[f"deep/kernel_{layer}"], compute)
@@ -109,11 +143,9 @@ class WideDeep:
         head = len(self.config.hidden)
         # The last product stays in float32: in half precision, scores tie and the metric measures row order.
         deep = tf.matmul(tf.cast(hidden, tf.float32), values[f"deep/kernel_{head}"]) + values[f"deep/bias_{head}"]
-        weights = tf.gather(values["wide/categorical"], _rows(self._linear, categorical))
-        share = tf.constant(np.repeat([1 / h for h in self._linear.hotness], self._linear.hotness), tf.float32)
-        wide = tf.reduce_sum(weights * share, axis=1)
+        wide = tf.linalg.matvec(tf.gather(values["wide/categorical"], rows), tf.constant(self._shares, tf.float32))
         if "wide/numeric" in values:
-            wide += tf.reduce_sum(numeric * values["wide/numeric"], axis=1)
+            wide += tf.linalg.matvec(numeric, values["wide/numeric"])
         return deep[:, 0] + wide
 
     def loss(self, logits: Any, batch: Mapping[str, Any]) -> Any:
@@ -163,44 +195,16 @@ def deep_rates(deep: DeepOptimizer, epochs: int, steps_per_epoch: int) -> NDArra
     return (deep.learning_rate * factor).astype(np.float32)
 
 
-def _features(spec: FeatureSpec) -> list[_Feature]:
+def _features(spec: FeatureSpec, widths: EmbeddingWidths) -> list[_Feature]:
     """Categorical features in the order in which `Split.categorical` holds their columns."""
     sizes = [(name, 1, cardinality) for name, cardinality in spec.onehot.items()]
     sizes += [(name, column.hotness, column.cardinality) for name, column in spec.multihot.items()]
     features, start = [], 0
     for name, hotness, cardinality in sizes:
-        features.append(_Feature(name, slice(start, start + hotness), cardinality))
+        features.append(_Feature(range(start, start + hotness), cardinality, widths.of(name)))
         start += hotness
     return features
 
 
-def _fuse(width: int, features: list[_Feature]) -> _Table:
-    columns: list[int] = []
-    offsets: list[int] = []
-    hotness: list[int] = []
-    rows = 0
-    for feature in sorted(features, key=lambda feature: feature.columns.stop - feature.columns.start > 1):
-        count = feature.columns.stop - feature.columns.start
-        columns += range(feature.columns.start, feature.columns.stop)
-        offsets += [rows] * count
-        hotness.append(count)
-        rows += feature.rows
-    return _Table(width, tuple(columns), tuple(offsets), tuple(hotness), rows)
-
-
-def _rows(table: _Table, categorical: Any) -> Any:
-    """Rows of the fused table that a batch looks up, shape (batch, columns)."""
-    chosen = tf.gather(categorical, tf.constant(table.columns, tf.int32), axis=1)
-    return chosen + tf.constant(table.offsets, tf.int32)
-
-
-def _pool(table: _Table, looked_up: Any) -> list[Any]:
-    """Mean over the ids of each feature, shape (batch, width) each; neighbouring one-hot features in one piece."""
-    # `_fuse` puts features of one id first.
-    onehot = sum(hotness == 1 for hotness in table.hotness)
-    parts = [tf.reshape(looked_up[:, :onehot], [looked_up.shape[0], onehot * table.width])] if onehot else []
-    start = onehot
-    for hotness in table.hotness[onehot:]:
-        parts.append(tf.reduce_mean(looked_up[:, start : start + hotness], axis=1))
-        start += hotness
-    return parts
+def _features_of(lookup: _Lookup) -> int:
+    return (lookup.columns.stop - lookup.columns.start) // lookup.hotness
