@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from scipy.stats import binomtest, fisher_exact
 
@@ -75,8 +76,14 @@ def count_failures(statuses: Sequence[str], level: float = 0.95) -> FailureCount
     if unknown or not statuses:
         raise ValueError(f"statuses must be one of {', '.join(STATUSES)}; got {', '.join(unknown) or 'no run'}")
     diverged, failed = (sum(status == name for status in statuses) for name in (DIVERGED, FAILED))
-    bounds = binomtest(diverged + failed, len(statuses)).proportion_ci(level, method="exact")
-    return FailureCount(diverged, failed, len(statuses), ScalarInterval(float(bounds.low), float(bounds.high), level))
+    return FailureCount(diverged, failed, len(statuses), _share(diverged + failed, len(statuses), level))
+
+
+@cache
+def _share(count: int, runs: int, level: float) -> ScalarInterval:
+    """Clopper-Pearson interval; few pairs of numbers occur in a study, and scipy searches for each bound."""
+    bounds = binomtest(count, runs).proportion_ci(level, method="exact")
+    return ScalarInterval(float(bounds.low), float(bounds.high), level)
 
 
 def compare_failures(reference: FailureCount, treatment: FailureCount) -> FailureComparison:
