@@ -1,6 +1,7 @@
 """The plan: every mistake is one line with file and key, and digests change exactly when they should."""
 
 import shutil
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -12,15 +13,19 @@ from seedstudy.study import ROOT, load_plan, read_seeds
 PLANS = ("default", "smoke", "movielens", "dgx")
 
 
+@pytest.fixture(scope="module")
+def document():
+    """The default plan as it stands in its file, but for the place of the seeds."""
+    return yaml.safe_load((ROOT / "config" / "default.yaml").read_text()) | {"seeds_file": "seeds.txt"}
+
+
 @pytest.fixture
-def edit(tmp_path):
+def edit(document, tmp_path):
     """Return a function that writes the default plan with some keys changed (`a.b` paths; None removes)."""
     shutil.copy(ROOT / "seeds.txt", tmp_path / "seeds.txt")
-    document = yaml.safe_load((ROOT / "config" / "default.yaml").read_text())
-    document["seeds_file"] = "seeds.txt"
 
     def write(changes: dict[str, object]) -> Path:
-        content = yaml.safe_load(yaml.safe_dump(document))
+        content = deepcopy(document)
         for key, value in changes.items():
             *parents, last = key.split(".")
             block = content
