@@ -167,6 +167,7 @@ def test_usage_mistakes_have_code_2(command, tmp_path):
         assert missing in err
 
 
+@pytest.mark.slow
 def test_values_do_not_depend_on_threads_or_instruction_set(default_data, tmp_path):
     """The default data made by another process, on one thread and without the widest instructions of NumPy."""
     code = (

@@ -27,7 +27,7 @@ from seedstudy.statistics.values import mean_and_sd
 from seedstudy.statistics.variance import compare_variances
 from seedstudy.statistics.verdict import Label, Question, classify, decide
 
-settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=60)
+settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=40)
 settings.load_profile("repeatable")
 
 QUESTION = Question("map12", "b minus a", "Welch", "n")

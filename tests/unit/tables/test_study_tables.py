@@ -120,6 +120,7 @@ def test_another_plan_and_missing_runs_are_one_line(runs_path, plan_path, tmp_pa
     assert "16 of the 320 planned runs are missing" in line
 
 
+@pytest.mark.slow
 def test_tables_need_no_tensorflow(runs_path, plan_path, tmp_path):
     code = (
         "import sys\nfrom pathlib import Path\nfrom seedstudy.tables.study import write_tables\n"
