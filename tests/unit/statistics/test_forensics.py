@@ -156,15 +156,15 @@ def test_summaries_of_real_runs_are_possible_under_their_convention(seed):
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_least_and_largest_sd_equal_those_of_a_fine_grid(n):
     # Ends 0.4 and 0.6 known to a tenth: all runs from 0.35 to 0.65 in steps of 0.01 that print so.
-    spreads = []
-    for runs in combinations_with_replacement(np.arange(35, 66) / 100.0, n):
-        if printed("0.4").fits(runs[0]) and printed("0.6").fits(runs[-1]) and printed("0.48").fits(np.mean(runs)):
+    spreads, smallest, largest, mean = [], printed("0.4"), printed("0.6"), printed("0.48")
+    for runs in combinations_with_replacement((np.arange(35, 66) / 100.0).tolist(), n):
+        if smallest.fits(runs[0]) and largest.fits(runs[-1]) and mean.fits(sum(runs) / n):
             spreads.append(np.std(runs, ddof=1))
-    least, largest = min(spreads), max(spreads)
-    ends = (printed("0.4"), printed("0.6"))
-    assert not check_summary(n, printed("0.48"), printed(f"{least + 6e-4:.3f}"), *ends).problems
-    assert not check_summary(n, printed("0.48"), printed(f"{largest - 6e-4:.3f}"), *ends).problems
-    (low,) = check_summary(n, printed("0.48"), printed("0.001"), *ends).problems
+    least, most = min(spreads), max(spreads)
+    ends = (smallest, largest)
+    assert not check_summary(n, mean, printed(f"{least + 6e-4:.3f}"), *ends).problems
+    assert not check_summary(n, mean, printed(f"{most - 6e-4:.3f}"), *ends).problems
+    (low,) = check_summary(n, mean, printed("0.001"), *ends).problems
     # Named is the smallest SD of both conventions (ddof 0); the grid misses it by up to its step.
     named = float(low.split("one from ")[1].split(" to ")[0])
     assert named == pytest.approx(least * np.sqrt((n - 1) / n), abs=0.011)
