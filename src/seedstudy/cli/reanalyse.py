@@ -38,7 +38,8 @@ def reanalyse(
     metric: Annotated[str, typer.Option(help="Name of the metric, for the sentences.")] = "metric",
     alpha: options.Alpha = 0.05,
     lattice: Annotated[
-        float | None, typer.Option(help="Step to which the runs were rounded (a configuration a row).")
+        float | None,
+        typer.Option(help="Step to which the runs were rounded (a configuration a row); --axis allows for it."),
     ] = None,
     axes: Annotated[
         list[str] | None,
@@ -74,7 +75,7 @@ def reanalyse(
         if margin is None:
             raise UserError("--margin", "is missing; give the largest difference that does not matter")
         options.checked_margin(margin, alpha)
-        result = _effects(table, found.summaries, options.axes_of(axes), metric, margin, alpha, order)
+        result = _effects(table, found.summaries, options.axes_of(axes), metric, margin, alpha, order, lattice or 0.0)
     elif found.summaries:
         result = _checked_summaries(found.summaries, lattice)
     else:
@@ -110,6 +111,7 @@ def _effects(
     margin: float,
     alpha: float,
     order: int,
+    step: float,
 ) -> pd.DataFrame:
     from seedstudy.statistics.factorial import FactorCell, fit_factorial
     from seedstudy.tables.results import effects_table
@@ -121,7 +123,7 @@ def _effects(
                 raise UserError(source, f"has no column {axis!r}; it has {', '.join(row.where)}")
         found = [next((v for v in values if row.where[axis] in v.split("|")), "") for axis, values in levels.items()]
         if all(found):
-            cells.append(FactorCell(tuple(found), row.n, row.mean.value, row.sd.value))
+            cells.append(FactorCell(tuple(found), row.n, row.mean.value, row.sd.value, step))
     model = fit_factorial(cells, levels, metric, margin, alpha, order, source)
     result = effects_table(model)
     _echo(result)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from seedstudy.statistics.cell_comparison import CellComparison, compare_cell
 from seedstudy.statistics.cells import Arm, FamilyLike, split_cells
-from seedstudy.statistics.difference import paired as paired_estimate
+from seedstudy.statistics.difference import contrast_by_seed
 from seedstudy.statistics.estimate import Estimate
 from seedstudy.statistics.holm import holm_adjusted
 from seedstudy.statistics.verdict import Label, Question, Verdict, decide, undecided
@@ -137,8 +137,8 @@ def _average(cells: list[CellComparison], metric: str, margin: float, alpha: flo
         arms = [(_by_seed(cell.reference), _by_seed(cell.treatment)) for cell in cells]
         common = [seed for seed in arms[0][0] if all(seed in values for both in arms for values in both)]
         if len(common) >= 2:
-            x, y = (np.array([[both[side][seed] for seed in common] for both in arms]).mean(axis=0) for side in (0, 1))
-            estimate = paired_estimate(x, y)
+            values = [np.array([values[seed] for seed in common]) for both in arms for values in both]
+            estimate = contrast_by_seed(values, [-1.0 / len(cells), 1.0 / len(cells)] * len(cells))
             question = Question(metric, contrast, "effects averaged a seed", f"n = {len(common)} seeds")
             return decide(estimate, margin, question, len(common), alpha, paired=True)
     n = min(min(cell.reference.n, cell.treatment.n) for cell in cells)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 from scipy.stats import rankdata
 
 from seedstudy.statistics.estimate import Estimate
+from seedstudy.statistics.rounding import allow_for_rounding
 from seedstudy.statistics.values import FloatArray, Real, as_values, mean_and_sd, resolution
 
 
@@ -82,7 +85,9 @@ def welch(reference: ArrayLike, treatment: ArrayLike) -> Estimate:
     x, y = as_values(reference, "reference"), as_values(treatment, "treatment")
     (mean_x, sd_x), (mean_y, sd_y) = mean_and_sd(x), mean_and_sd(y)
     estimate = welch_from_summaries(mean_x, sd_x, x.shape[-1], mean_y, sd_y, y.shape[-1])
-    return _with_slack(estimate, x, y, np.minimum(sd_x, sd_y))
+    step = max(resolution(x.ravel()), resolution(y.ravel()))
+    counts = [x.shape[-1], y.shape[-1]]
+    return allow_for_rounding(estimate, [-1.0, 1.0], [sd_x, sd_y], counts, step, step > np.minimum(sd_x, sd_y))
 
 
 def paired(reference: ArrayLike, treatment: ArrayLike) -> Estimate:
@@ -114,28 +119,39 @@ def paired(reference: ArrayLike, treatment: ArrayLike) -> Estimate:
         raise ValueError(f"paired arms need the same shape, not {x.shape} and {y.shape}")
     if x.shape[-1] < 2:
         raise ValueError("a paired estimate needs at least 2 pairs")
-    n = x.shape[-1]
-    mean, sd = mean_and_sd(y - x)
-    # The difference of two nearly equal numbers carries the rounding of the numbers, not its own.
-    floor = 4 * np.spacing(np.maximum(np.abs(x).max(axis=-1), np.abs(y).max(axis=-1)))
-    sd = np.where(sd <= floor, 0.0, sd)[()]
-    return _with_slack(Estimate(mean, sd / np.sqrt(n), np.full(x.shape[:-1], n - 1.0)[()]), x, y, sd)
+    return contrast_by_seed([x, y], [-1.0, 1.0])
 
 
-def _with_slack(estimate: Estimate, x: FloatArray, y: FloatArray, spread: Real) -> Estimate:
-    """Add what the rounding of the values leaves open to an estimate whose runs (or pairs) have this spread."""
-    step = max(resolution(x.ravel()), resolution(y.ravel()))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # The mean of rounded values is off by at most half a step, and by far less once they spread over some steps:
-        # the bias of rounding normal data falls as exp(-2 pi^2 sd^2 / step^2), sd**2 being step**2 / 12 below that of
-        # the rounded values (Sheppard's correction).
-        squares = [np.square(np.asarray(mean_and_sd(arm)[1]) / step) for arm in (x, y)]
-        bias = sum(step / 2.0 * np.exp(-2.0 * np.pi**2 * np.maximum(square - 1.0 / 12.0, 0.0)) for square in squares)
-    # A mean of few steps is discrete: t intervals then miss what two runs more or less on the next step would change.
-    n = min(x.shape[-1], y.shape[-1])
-    discrete = np.where(step > np.asarray(spread), 2.0 * step / n, 0.0)
-    slack = np.where(np.asarray(estimate.se) == 0.0, step, np.minimum(bias + discrete, step))
-    return Estimate(estimate.value, estimate.se, estimate.df, slack[()])
+def contrast_by_seed(arms: Sequence[FloatArray], weights: Sequence[float]) -> Estimate:
+    """Estimate of a contrast of arms that hold the same seeds: its mean over the seeds.
+
+    Parameters
+    ----------
+    arms : sequence of numpy.ndarray
+        float64, finite, shape (..., n) each, n >= 2: the same seeds in the same order along the last axis.
+    weights : sequence of float
+        Of each arm, not 0.
+
+    Returns
+    -------
+    Estimate
+        With n - 1 degrees of freedom; shape (...).
+
+    Notes
+    -----
+    The contrast is worked out seed by seed; null, alternative and assumptions are those of `paired`, of which it is the
+    general case.
+    """
+    contrasts = np.sum([weight * arm for weight, arm in zip(weights, arms, strict=True)], axis=0)
+    mean, sd = mean_and_sd(contrasts)
+    # Sums of nearly equal numbers carry the rounding of the numbers, not their own.
+    largest = np.max([np.abs(arm).max(axis=-1) for arm in arms], axis=0)
+    sd = np.where(sd <= 4 * np.spacing(largest), 0.0, sd)[()]
+    n = contrasts.shape[-1]
+    estimate = Estimate(mean, sd / np.sqrt(n), np.full(contrasts.shape[:-1], n - 1.0)[()])
+    step = max(resolution(arm.ravel()) for arm in arms)
+    sds = [mean_and_sd(arm)[1] for arm in arms]
+    return allow_for_rounding(estimate, weights, sds, [n] * len(arms), step, step * np.abs(weights).max() > sd)
 
 
 def hedges_g(

@@ -86,6 +86,9 @@ def fit_runs(
     lost = [f"{', '.join(levels)} {arm.failures}" for levels, arm in sorted(arms.items()) if arm.failures.count]
     if lost:
         notes.append(f"Failures: {'; '.join(lost)}; the effects speak of the runs that finished only.")
+    coarse = [", ".join(levels) for levels, arm in sorted(arms.items()) if arm.summary and arm.summary.coarse]
+    if coarse:
+        notes.append(f"Coarse: values of {'; '.join(coarse)} have a resolution over SD/10; the intervals allow for it.")
     finished = {levels: arm for levels, arm in arms.items() if arm.n}
     if paired:
         common = [seed for seed in _first_seeds(finished) if all(seed in set(arm.seeds) for arm in finished.values())]
@@ -95,7 +98,7 @@ def fit_runs(
             return FactorFit(fit_factorial_by_seed(values, axes, metric, margin, alpha, order, source), tuple(notes))
         notes.append("Not paired: fewer than 2 seeds have a result in every configuration.")
     cells = [
-        FactorCell(levels, arm.n, arm.summary.mean, arm.summary.sd)
+        FactorCell(levels, arm.n, arm.summary.mean, arm.summary.sd, arm.summary.resolution)
         for levels, arm in finished.items()
         if arm.summary is not None
     ]

@@ -10,20 +10,26 @@ from itertools import combinations, product
 import numpy as np
 
 from seedstudy.errors import UserError
+from seedstudy.statistics.difference import contrast_by_seed
 from seedstudy.statistics.estimate import Estimate
 from seedstudy.statistics.holm import Holm, holm_adjusted
+from seedstudy.statistics.rounding import allow_for_rounding
 from seedstudy.statistics.values import FloatArray
 from seedstudy.statistics.verdict import Question, Verdict, decide
 
 
 @dataclass(frozen=True)
 class FactorCell:
-    """One configuration of a factorial: levels of the axes, runs with a result, their mean and SD (ddof = 1)."""
+    """One configuration of a factorial: levels of the axes, runs with a result, their mean and SD (ddof = 1).
+
+    ``step`` is the lattice of the runs' values, for which the effects allow; 0 where it is not known.
+    """
 
     levels: tuple[str, ...]
     n: int
     mean: float
     sd: float
+    step: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -142,7 +148,8 @@ def fit_factorial(
     is at least the margin in size; alternative: it is smaller. Assumes independent, near-normal runs with a common
     variance. This is ordinary least squares with all interactions, whose estimates are contrasts of the cell means
     (Montgomery, Design and Analysis of Experiments); it needs n, mean and SD only, so published tables can be fitted
-    too, and equals ``statsmodels.formula.api.ols`` on the runs.
+    too, and equals ``statsmodels.formula.api.ols`` on the runs. Rounded values widen the intervals as in
+    `seedstudy.statistics.rounding.allow_for_rounding`.
     """
     by_levels = {cell.levels: cell for cell in cells}
     if len(by_levels) < len(cells):
@@ -158,9 +165,20 @@ def fit_factorial(
     smallest = min(cell.n for cell in cells)
     found = []
     for levels, weights in contrasts(axes, order):
-        value = sum(weight * by_levels[cell].mean for cell, weight in weights.items())
-        scale = np.sqrt(sum(weight**2 / by_levels[cell].n for cell, weight in weights.items()))
-        found.append((levels, Estimate(float(value), float(sd * scale), float(df))))
+        used = [(by_levels[cell], weight) for cell, weight in weights.items() if weight]
+        value = sum(weight * cell.mean for cell, weight in used)
+        scale = np.sqrt(sum(weight**2 / cell.n for cell, weight in used))
+        step = max(cell.step for cell, _ in used)
+        estimate = allow_for_rounding(
+            Estimate(float(value), float(sd * scale), float(df)),
+            [weight for _, weight in used],
+            # One run has no SD of its own.
+            [cell.sd if cell.n > 1 else sd for cell, _ in used],
+            [cell.n for cell, _ in used],
+            step,
+            step > sd,
+        )
+        found.append((levels, estimate))
     runs = f"n >= {smallest} in each of {len(cells)} configurations"
     return FactorialModel(
         _judged(found, metric, margin, alpha, smallest, "factorial model", runs, False),
@@ -203,7 +221,8 @@ def fit_factorial_by_seed(
     -----
     Each effect is worked out seed by seed, and its mean over the seeds is tested by a one-sample t test. Nulls and
     alternatives as in `fit_factorial`. Assumes independent seeds with near-normal effects; it assumes nothing about the
-    variances of the configurations or their correlations, unlike a model with a block a seed.
+    variances of the configurations or their correlations, unlike a model with a block a seed. Rounded values as in
+    `fit_factorial`.
     """
     _refuse_gaps(values, axes, source)
     n = next(iter(values.values())).size
@@ -211,12 +230,8 @@ def fit_factorial_by_seed(
         raise ValueError("effects by seed need at least 2 seeds")
     found = []
     for levels, weights in contrasts(axes, order):
-        effects = np.sum([weight * values[cell] for cell, weight in weights.items() if weight], axis=0)
-        largest = max(float(np.abs(values[cell]).max()) for cell, weight in weights.items() if weight)
-        sd = float(effects.std(ddof=1))
-        # Sums of nearly equal numbers carry the rounding of the numbers.
-        sd = 0.0 if sd <= 4.0 * np.spacing(largest) else sd
-        found.append((levels, Estimate(float(effects.mean()), sd / np.sqrt(n), n - 1.0)))
+        used = {cell: weight for cell, weight in weights.items() if weight}
+        found.append((levels, contrast_by_seed([values[cell] for cell in used], list(used.values()))))
     runs = f"n = {n} seeds in each of {len(values)} configurations"
     effects_found = _judged(found, metric, margin, alpha, n, "effect a seed", runs, True)
     return FactorialModel(effects_found, float("nan"), float("nan"), "paired by seed")

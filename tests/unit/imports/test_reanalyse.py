@@ -53,6 +53,16 @@ def test_factorial_model_of_a_published_table(reanalysed):
     assert effects["gpus 8 - 1"] == pytest.approx(19.0)
 
 
+def test_factorial_model_allows_for_the_lattice_that_is_named(reanalysed, tmp_path):
+    (tmp_path / "t.csv").write_text("x,n,mean,std,min,max\n1,3,0.6,0,0.6,0.6\n2,3,0.7,0,0.7,0.7\n")
+    options = ["--axis", "x=1,2", "--margin", "0.05"]
+    table = reanalysed(tmp_path / "t.csv", *options, "--lattice", "0.1")[1]
+    # Both means may be half a step off.
+    assert (table["ci_low"][0], table["ci_high"][0]) == pytest.approx((0.0, 0.2), abs=1e-6)
+    assert table["verdict"].tolist() == ["INCONCLUSIVE"]
+    assert reanalysed(tmp_path / "t.csv", *options)[1]["verdict"].tolist() == ["DIFFERENT"]
+
+
 def test_runs_beside_their_summary(reanalysed):
     out, table = reanalysed(reference_path("published_per_seed.csv"))
     table = table.set_index("series")

@@ -144,6 +144,16 @@ def test_average_over_unpaired_cells_allows_for_rounding_as_the_cells_do():
     assert result.average.interval.high == pytest.approx(result.cells[0].verdict.interval.high)
 
 
+def test_average_over_cells_paired_by_seed_allows_for_rounding_as_the_cells_do():
+    runs = table(cells=(("a", 1), ("b", 2)))
+    flat = {("tf32", 1): 0.61, ("amp", 1): 0.62, ("fp32", 2): 0.72, ("amp", 2): 0.73}
+    runs["map12"] = [flat[precision, workers] for precision, workers in zip(runs.precision, runs.workers, strict=True)]
+    average = compare(runs).average
+    # Every mean may be half a step of 0.01 off, though the averages lie on a lattice of 0.005.
+    assert (average.interval.low, average.interval.high) == pytest.approx((0.0, 0.02), abs=1e-7)
+    assert average.p_difference == 1.0
+
+
 def test_order_of_rows_changes_nothing():
     runs = table(shift=0.02)
     one, other = compare(runs), compare(runs.sample(frac=1.0, random_state=1))

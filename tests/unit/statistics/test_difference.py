@@ -90,15 +90,18 @@ def test_spread_that_is_not_there():
     assert np.isnan(compare_variances([1.0, 2.0], [1.0, 4.0]).p_brown_forsythe)
 
 
-def test_equal_values_leave_what_the_rounding_leaves():
-    # 4-digit values: the means are known to one step of 1e-4 only.
-    estimate = welch([0.6573] * 5, [0.6574] * 5)
+# As float64, the two differ by less than a step, or by more.
+@pytest.mark.parametrize(("low", "step"), [(0.6573, 1e-4), (0.7, 0.1), (0.5, 0.1), (0.1, 0.1), (5.3, 0.1)])
+def test_equal_values_leave_what_the_rounding_leaves(low, step):
+    # The means are known to one step only.
+    estimate = welch([low] * 5, [round(low + step, 4)] * 5)
     assert estimate.se == 0.0
-    assert estimate.slack == pytest.approx(1e-4)
-    assert estimate.p_equivalent(1.5e-4) == 1.0
-    assert estimate.p_equivalent(2.5e-4) == 0.0
+    assert estimate.slack == pytest.approx(step, rel=2e-6)
+    assert estimate.p_equivalent(1.5 * step) == 1.0
+    assert estimate.p_equivalent(2.0 * step) == 1.0
+    assert estimate.p_equivalent(2.5 * step) == 0.0
     assert estimate.p_difference == 1.0
-    assert estimate.p_beyond(1e-5) == 1.0
+    assert estimate.p_beyond(step / 10.0) == 1.0
 
 
 def test_bitwise_equal_runs_are_equivalent_at_any_margin():
