@@ -85,7 +85,7 @@ def pvalues(estimate, margin):
     return float(estimate.p_difference), float(estimate.p_equivalent(margin)), float(estimate.p_beyond(margin))
 
 
-@settings(max_examples=20)
+@settings(max_examples=25)
 @given(tables(), st.booleans(), st.integers(0, 100))
 def test_order_of_the_rows_changes_no_bit(runs, pair, seed):
     one = compare_family(runs, FAMILY, "map12", 1e-3, paired=pair, resamples=0)
@@ -272,7 +272,7 @@ def test_a_run_that_is_ok_without_a_number_is_refused(runs, data, bad):
         fit_runs(runs, {"workers": ("1", "2"), "precision": ("fp32", "amp")}, "map12", 1e-3)
 
 
-@settings(max_examples=20)
+@settings(max_examples=25)
 @given(tables())
 def test_a_number_beside_a_failure_enters_nothing(runs):
     lost = runs.status != "ok"
