@@ -1,4 +1,4 @@
-"""A rank that writes the averaged gradient of the first step of its job's first seed, by optimiser, and ends."""
+"""A rank that writes the averaged gradients of the first step of its job's first seed, and ends."""
 
 import sys
 
@@ -23,9 +23,9 @@ def main():
     places = engine.first_row + tf.range(engine.local_batch)
     noise = engine.noise(key, tf.constant(0, tf.int64))
     _, gradient = engine.gradients(engine.local_batch_of(tf.gather(order, places)), noise)
-    averaged = engine.weights.split(engine.ranks.average(gradient))
+    averaged = engine.weights.named(engine.weights.split(engine.ranks.average(gradient)))
     if engine.ranks.rank == 0:
-        np.savez(job.ledger / f"{configuration.id}.npz", *(part.numpy() for part in averaged))
+        np.savez(job.ledger / f"{configuration.id}.npz", *(array.numpy() for array in averaged.values()))
 
 
 if __name__ == "__main__":

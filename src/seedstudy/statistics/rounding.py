@@ -52,8 +52,7 @@ def allow_for_rounding(
     if step == 0.0:
         return estimate
     sizes = np.abs(weights).tolist()
-    # A millionth more: a difference of decimals in float64 may exceed their step by its own rounding.
-    most = step / 2.0 * sum(sizes) * (1.0 + 1e-6)
+    most = step / 2.0 * sum(sizes)
     bias: Real = 0.0
     for size, sd in zip(sizes, sds, strict=True):
         square = np.square(np.asarray(sd) / step)

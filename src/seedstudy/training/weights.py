@@ -43,9 +43,13 @@ class Weights:
 
     def arrays(self) -> dict[str, Any]:
         """Each parameter by name, as a part of its flat variable."""
+        return self.named(list(self.flat.values()))
+
+    def named(self, groups: Sequence[Any]) -> dict[str, Any]:
+        """An array for each parameter by name, from the flat tensors that `split` gives."""
         found: dict[str, Any] = {}
-        for group, members in self._groups.items():
-            parts = tf.split(self.flat[group], [_size(member) for member in members])
+        for members, flat in zip(self._groups.values(), groups, strict=True):
+            parts = tf.split(flat, [_size(member) for member in members])
             found |= {m.name: tf.reshape(part, m.shape) for m, part in zip(members, parts, strict=True)}
         return found
 

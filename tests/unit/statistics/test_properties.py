@@ -27,7 +27,7 @@ from seedstudy.statistics.values import mean_and_sd
 from seedstudy.statistics.variance import compare_variances
 from seedstudy.statistics.verdict import Label, Question, classify, decide
 
-settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=40)
+settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=60)
 settings.load_profile("repeatable")
 
 QUESTION = Question("map12", "b minus a", "Welch", "n")
@@ -215,7 +215,6 @@ def test_failures_are_counted_and_bounded(one, other):
     assert compare_failures(a, b).p_fisher == pytest.approx(compare_failures(b, a).p_fisher)
 
 
-@settings(max_examples=30)
 @given(tables(), st.booleans(), margins)
 def test_verdicts_over_a_family_agree_with_their_cells(runs, pair, margin):
     result = compare_family(runs, FAMILY, "map12", margin, paired=pair, resamples=0)
@@ -260,7 +259,6 @@ def test_nan_and_infinity_are_refused_wherever_they_stand(x, y, data, bad):
         summarise(broken)
 
 
-@settings(max_examples=30)
 @given(tables(), st.data(), st.sampled_from([math.nan, math.inf, -math.inf]))
 def test_a_run_that_is_ok_without_a_number_is_refused(runs, data, bad):
     finished = runs.index[runs.status == "ok"]

@@ -120,7 +120,7 @@ class WideDeep:
         return {"numeric": split.numeric, "rows": rows, "label": split.label}
 
     def logits(self, values: Mapping[str, Any], batch: Mapping[str, Any], compute: Any, dropout: Dropout | None) -> Any:
-        """Forward pass: deep part in `compute`, its head and the wide part in float32.
+        """Forward pass: deep part in `compute`, its head and the wide part in float32 (products, so TF32 rounds them).
 
         A multi-hot feature is the mean over its fixed number of ids, in which 0 stands for none.
         """
