@@ -1,13 +1,36 @@
-"""From the ledgers of a plan's configurations to its table of runs."""
+"""From the ledgers of a plan's configurations to its table of runs.
+
+The table is the contract between the halves of the house: training ends in it, statistics and figures start from it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+
+import pandas as pd
 
 from seedstudy.documents import write_atomically
 from seedstudy.errors import UserError
-from seedstudy.runs import Ledger, runs_csv, runs_table
+from seedstudy.runs import CURVE_SUFFIX, Ledger, RunRecord
 from seedstudy.study import Plan
+
+LEADING = ("configuration", "model", "dataset", "architecture", "precision", "xla", "workers", "seed", "status")
+TRAILING = (
+    "epochs",
+    "train_seconds",
+    "samples_per_second",
+    "weights_digest",
+    "plan_digest",
+    "commit",
+    "run_digest",
+    "compute_type",
+    "data_sha256",
+    "machine",
+    "evaluation_seconds",
+    "steps_per_epoch",
+    "cause",
+)
 
 
 def collect(plan: Plan, ledger_root: Path, output: Path) -> int:
@@ -46,3 +69,40 @@ def collect(plan: Plan, ledger_root: Path, output: Path) -> int:
     output.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(output, runs_csv(runs_table(records)))
     return len(records)
+
+
+def runs_table(records: Iterable[RunRecord]) -> pd.DataFrame:
+    """One row a run, in the given order, nothing rounded.
+
+    Parameters
+    ----------
+    records : iterable of RunRecord
+
+    Returns
+    -------
+    DataFrame
+        Columns `LEADING`, the metrics, `TRAILING`, then `<metric>_curve`: its values after each epoch.
+    """
+    rows, metrics = [], dict[str, None]()
+    for record in records:
+        row = record.model_dump(include={*LEADING, *TRAILING})
+        row |= {key: record.provenance.get(key) for key in ("commit", "data_sha256", "machine")}
+        row |= record.metrics
+        metrics |= dict.fromkeys(record.metrics)
+        metrics |= dict.fromkeys(name for epoch in record.curve for name in epoch.metrics)
+        for name in metrics:
+            values = (epoch.metrics.get(name) for epoch in record.curve)
+            row[name + CURVE_SUFFIX] = " ".join("nan" if value is None else repr(value) for value in values)
+        rows.append(row)
+    curves = [name + CURVE_SUFFIX for name in metrics]
+    return pd.DataFrame(rows, columns=[*LEADING, *metrics, *TRAILING, *curves])
+
+
+def runs_csv(table: pd.DataFrame) -> str:
+    """The table as CSV text: floats in the shortest form that reads back the same, booleans as true and false."""
+    text = table.copy()
+    text["xla"] = text["xla"].map({True: "true", False: "false"})
+    for name in ("workers", "seed", "epochs", "steps_per_epoch"):
+        text[name] = text[name].astype("Int64")
+    csv: str = text.to_csv(index=False, lineterminator="\n")
+    return csv

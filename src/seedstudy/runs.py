@@ -1,7 +1,4 @@
-"""The run record, the ledger that keeps one for each seed, and the table that is made of them.
-
-The table is the contract between the halves of the house: training ends in it, statistics and figures start from it.
-"""
+"""The run record, and the ledger that keeps one for each seed."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
 from seedstudy.documents import read_text, validate, write_atomically
@@ -142,58 +138,3 @@ class Ledger:
             write_atomically(path, text)
         except OSError as error:
             raise UserError(path, f"cannot be written: {error.strerror}") from error
-
-
-LEADING = ("configuration", "model", "dataset", "architecture", "precision", "xla", "workers", "seed", "status")
-TRAILING = (
-    "epochs",
-    "train_seconds",
-    "samples_per_second",
-    "weights_digest",
-    "plan_digest",
-    "commit",
-    "run_digest",
-    "compute_type",
-    "data_sha256",
-    "machine",
-    "evaluation_seconds",
-    "steps_per_epoch",
-    "cause",
-)
-
-
-def runs_table(records: Iterable[RunRecord]) -> pd.DataFrame:
-    """One row a run, in the given order, nothing rounded.
-
-    Parameters
-    ----------
-    records : iterable of RunRecord
-
-    Returns
-    -------
-    DataFrame
-        Columns `LEADING`, the metrics, `TRAILING`, then `<metric>_curve`: its values after each epoch.
-    """
-    rows, metrics = [], dict[str, None]()
-    for record in records:
-        row = record.model_dump(include={*LEADING, *TRAILING})
-        row |= {key: record.provenance.get(key) for key in ("commit", "data_sha256", "machine")}
-        row |= record.metrics
-        metrics |= dict.fromkeys(record.metrics)
-        metrics |= dict.fromkeys(name for epoch in record.curve for name in epoch.metrics)
-        for name in metrics:
-            values = (epoch.metrics.get(name) for epoch in record.curve)
-            row[name + CURVE_SUFFIX] = " ".join("nan" if value is None else repr(value) for value in values)
-        rows.append(row)
-    curves = [name + CURVE_SUFFIX for name in metrics]
-    return pd.DataFrame(rows, columns=[*LEADING, *metrics, *TRAILING, *curves])
-
-
-def runs_csv(table: pd.DataFrame) -> str:
-    """The table as CSV text: floats in the shortest form that reads back the same, booleans as true and false."""
-    text = table.copy()
-    text["xla"] = text["xla"].map({True: "true", False: "false"})
-    for name in ("workers", "seed", "epochs", "steps_per_epoch"):
-        text[name] = text[name].astype("Int64")
-    csv: str = text.to_csv(index=False, lineterminator="\n")
-    return csv

@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from seedstudy.collect import collect
+from seedstudy.collect import collect, runs_csv, runs_table
 from seedstudy.errors import UserError
 from seedstudy.imports.tidy import Layout, read_table
-from seedstudy.runs import Epoch, Ledger, RunRecord, runs_csv, runs_table
+from seedstudy.runs import Epoch, Ledger, RunRecord
 from seedstudy.study import ROOT, load_plan
 
 LAYOUT = Layout("map12", ("configuration", "xla"))

@@ -5,7 +5,8 @@ import shutil
 
 import pytest
 
-from seedstudy.runs import RunRecord, runs_csv, runs_table
+from seedstudy.collect import runs_csv, runs_table
+from seedstudy.runs import RunRecord
 from seedstudy.study import load_plan
 
 from .conftest import run

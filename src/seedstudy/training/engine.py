@@ -91,8 +91,8 @@ class Engine:
         self.gradients = tf.function(self._gradients, jit_compile=self.compiled, autograph=False)
         self.update = tf.function(self._apply, jit_compile=self.compiled, autograph=False)
         self.score = tf.function(self._forward, jit_compile=self.compiled, autograph=False)
-        self._epoch = tf.function(self._train_epoch)
-        self._scores = tf.function(self._score_all)
+        self._epoch = tf.function(self._train_epoch, autograph=False)
+        self._scores = tf.function(self._score_all, autograph=False)
         self._initial = tf.function(self._draw_weights, autograph=False)
 
     def train(self, seed: int, progress: Progress | None = None) -> Outcome:
@@ -206,15 +206,17 @@ class Engine:
 
     def _train_epoch(self, key: Any, epoch: Any) -> Any:
         order = randomness.permutation(key, epoch, self.rows)
-        total = tf.constant(0.0)
-        for index in tf.range(self.steps_per_epoch):
+
+        def one_step(index: Any, total: Any) -> tuple[Any, Any]:
             step = epoch * self.steps_per_epoch + tf.cast(index, tf.int64)
             # The last batch is filled from the start of the order: shapes stay fixed and every row is seen.
             places = index * self.training.global_batch + self.first_row + tf.range(self.local_batch)
             batch = self.local_batch_of(tf.gather(order, places % self.rows))
             loss, gradient = self.gradients(batch, self.noise(key, step))
             self.update(self.ranks.average(gradient), {group: rates[step] for group, rates in self._rates.items()})
-            total += loss
+            return index + 1, total + loss
+
+        _, total = tf.while_loop(lambda index, _: index < self.steps_per_epoch, one_step, (0, 0.0))
         return total / self.steps_per_epoch
 
     def _forward(self, batch: dict[str, Any]) -> Any:
@@ -223,13 +225,14 @@ class Engine:
     def _score_all(self) -> Any:
         batch = self.training.evaluation_batch
         share = batch // self.ranks.size
-        steps = math.ceil(self._valid.rows / batch)
-        scores = tf.TensorArray(tf.float32, steps)
-        for index in tf.range(steps):
+
+        def one_batch(index: Any) -> Any:
             places = index * batch + self.ranks.rank * share + tf.range(share)
             rows = tf.minimum(places, self._valid.rows - 1)
-            scores = scores.write(index, self.score({n: tf.gather(a, rows) for n, a in self._evaluate.items()}))
-        return tf.reshape(scores.stack(), [steps, share])
+            return self.score({name: tf.gather(array, rows) for name, array in self._evaluate.items()})
+
+        steps = math.ceil(self._valid.rows / batch)
+        return tf.map_fn(one_batch, tf.range(steps), parallel_iterations=1, fn_output_signature=tf.float32)
 
     def _proof(self, value: Any) -> Any:
         """Pass a value through an operation that only XLA implements: uncompiled, it cannot run."""

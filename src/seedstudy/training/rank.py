@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import signal
 import sys
@@ -41,13 +42,14 @@ def build_engine(plan: Plan, configuration: Configuration, data: Path) -> tuple[
     architecture = plan.architectures[configuration.architecture]
 
     # Slow to load, and only now wanted: the environment is set, the job is known to be sound.
-    with _unheard():
-        import tensorflow  # noqa: F401
-    from seedstudy.data.loading import load
-    from seedstudy.models.wide_deep.network import WideDeep
-    from seedstudy.training.communication import Communicator
-    from seedstudy.training.engine import Engine
-    from seedstudy.training.inforce import prepare
+    with _quickly():
+        with _unheard():
+            import tensorflow  # noqa: F401
+        from seedstudy.data.loading import load
+        from seedstudy.models.wide_deep.network import WideDeep
+        from seedstudy.training.communication import Communicator
+        from seedstudy.training.engine import Engine
+        from seedstudy.training.inforce import prepare
 
     prepare(configuration, architecture, plan.threads_per_worker, int(os.environ.get("HOROVOD_LOCAL_RANK", "0")))
     ranks = Communicator(configuration.workers, plan.training.gradient_compression)
@@ -93,6 +95,25 @@ def _train(job: Job) -> None:
         print(
             f"{configuration.id} seed {seed} ({number} of {len(job.seeds)}): {shown}, {seconds:.1f} s", file=sys.stderr
         )
+
+
+@contextmanager
+def _quickly() -> Iterator[None]:
+    """Import TensorFlow without what doubles its time: see docs/performance.md.
+
+    Keras loads Matplotlib and pandas wherever it finds them, for functions that no training calls; and Python looks
+    through all that was loaded for garbage, again and again.
+    """
+    hidden = [name for name in ("matplotlib", "pandas") if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: importing it fails, as if it were absent
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+        for name in hidden:
+            del sys.modules[name]
 
 
 @contextmanager
