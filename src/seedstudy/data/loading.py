@@ -1,21 +1,34 @@
-"""A prepared data set in memory, checked against its feature specification."""
+"""A prepared data set in memory: one matrix of words a split, that all processes of a machine map from one file.
+
+Beside each Parquet file of a prepared data set lies a copy of its rows as they stand in memory: the words of all rows,
+the groups, and a footer that says of which file they are. It is made when absent or of other files, so that training
+neither decodes Parquet nor holds a row twice.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+import mmap
+import os
+import struct
+import tempfile
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from seedstudy.data.spec import FeatureSpec, SplitName
 from seedstudy.documents import load_document, sha256_file
 from seedstudy.errors import UserError
+
+COPY_VERSION = 1
+"""Raised with the layout of the copies, so that an older one is made anew."""
+
+_FOOTER = struct.Struct("<32sq")  # what the rows are of, and their number
+_HASHED_ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -24,32 +37,67 @@ class Split:
 
     Parameters
     ----------
-    numeric : float32 array, shape (rows, numeric columns)
-    categorical : int32 array, shape (rows, one-hot columns + sum of hotness)
-        One-hot columns, then each multi-hot column's list, in the order of the specification.
-    label : float32 array, shape (rows,)
-        0 or 1.
+    words : int32 array, shape (rows, 1 + numeric columns + one-hot columns + sum of hotness)
+        Of each row the label (0 or 1) and the numbers, as the bits of float32, and the ids: one-hot columns, then each
+        multi-hot column's list, in the order of the specification. Begins at a page of memory.
     group : int64 array, shape (rows,)
         The slate that a row belongs to; a slate's rows need not be adjacent, nor contain a positive.
+    numbers : int
+        How many numeric columns there are.
     """
 
-    numeric: NDArray[np.float32]
-    categorical: NDArray[np.int32]
-    label: NDArray[np.float32]
+    words: NDArray[np.int32]
     group: NDArray[np.int64]
+    numbers: int
+
+    @classmethod
+    def of(
+        cls,
+        numeric: NDArray[np.float32],
+        categorical: NDArray[np.int32],
+        label: NDArray[np.float32],
+        group: NDArray[np.int64],
+    ) -> Split:
+        """Lay columns out as a split."""
+        parts = [label[:, None].view(np.int32), numeric.view(np.int32), categorical]
+        shape = len(label), sum(part.shape[1] for part in parts)
+        memory = mmap.mmap(-1, 4 * shape[0] * shape[1])
+        words = np.concatenate(parts, axis=1, out=np.frombuffer(memory, np.int32).reshape(shape))
+        return cls(words, group, numeric.shape[1])
 
     @property
     def rows(self) -> int:
         """Number of rows."""
-        return len(self.label)
+        return len(self.words)
+
+    @property
+    def numeric(self) -> NDArray[np.float32]:
+        """Numbers, shape (rows, numeric columns)."""
+        return self._floats[:, 1 : 1 + self.numbers]
+
+    @property
+    def categorical(self) -> NDArray[np.int32]:
+        """Ids, shape (rows, one-hot columns + sum of hotness)."""
+        return self.words[:, 1 + self.numbers :]
+
+    @cached_property
+    def label(self) -> NDArray[np.float32]:
+        """0 or 1, shape (rows,); side by side, since every evaluation reads them all."""
+        return np.ascontiguousarray(self._floats[:, 0])
+
+    @property
+    def _floats(self) -> NDArray[np.float32]:
+        return self.words.view(np.float32)
 
     def content_sha256(self) -> str:
         """Hash the values (not the file's bytes, which change with the Parquet writer)."""
         digest = hashlib.sha256()
-        for array in (self.group, self.label, self.numeric, self.categorical):
-            little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
-            digest.update(f"{little.dtype.str}{little.shape}".encode())
-            digest.update(little.data)
+        array: NDArray[Any]
+        for array in (self.group, self._floats[:, 0], self.numeric, self.categorical):
+            kind = array.dtype.newbyteorder("<")
+            digest.update(f"{kind.str}{array.shape}".encode())
+            for start in range(0, self.rows, _HASHED_ROWS):
+                digest.update(np.ascontiguousarray(array[start : start + _HASHED_ROWS], kind).data)
         return digest.hexdigest()
 
 
@@ -69,13 +117,12 @@ class Dataset:
 
     def content_sha256(self) -> str:
         """Hash the names and cardinalities of the columns and the values of both splits."""
-        spec = self.spec.model_dump_json(exclude={"splits", "name"})
-        parts = (spec, self.train.content_sha256(), self.valid.content_sha256())
+        parts = (_columns(self.spec), self.train.content_sha256(), self.valid.content_sha256())
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def load(folder: Path) -> Dataset:
-    """Load a prepared data set, checking every value.
+    """Map a prepared data set from the copies of its rows; they are made, and every value checked, where needed.
 
     Parameters
     ----------
@@ -89,18 +136,21 @@ def load(folder: Path) -> Dataset:
     Raises
     ------
     UserError
-        One line with file and column (and the first bad row, from 0), if the files are not what the specification says.
+        One line with file and column (and the first bad row, from 0), if the files are not what the specification
+        says; or a copy is needed and cannot be written.
     """
-    return load_described(folder / "spec.yaml")
+    path = folder / "spec.yaml"
+    spec = load_document(path, FeatureSpec)
+    return Dataset(spec, _map_copy(path, spec, "train"), _map_copy(path, spec, "valid"))
 
 
 def load_described(path: Path) -> Dataset:
-    """Load the data set of a feature specification; see `read_dataset`."""
+    """Read the data set of a feature specification; see `read_dataset`."""
     return read_dataset(load_document(path, FeatureSpec), path)
 
 
 def read_dataset(spec: FeatureSpec, path: Path) -> Dataset:
-    """Load a data set that is described.
+    """Read a data set that is described into memory, checking every value.
 
     Parameters
     ----------
@@ -118,98 +168,121 @@ def read_dataset(spec: FeatureSpec, path: Path) -> Dataset:
     UserError
         As `load`.
     """
-    return Dataset(spec, _load_split(path, spec, "train"), _load_split(path, spec, "valid"))
+    return Dataset(spec, _read(path, spec, "train"), _read(path, spec, "valid"))
 
 
-def _load_split(spec_path: Path, spec: FeatureSpec, split: SplitName) -> Split:
+def copy_name(split: SplitName) -> str:
+    """Name of the copy of a split's rows, in the folder of the prepared data set."""
+    return f"{split}.words"
+
+
+def _read(spec_path: Path, spec: FeatureSpec, split: SplitName) -> Split:
+    with open(os.memfd_create(split), "w+b") as memory:
+        _write(memory, spec_path, spec, split)
+        return _map(memory, spec)
+
+
+def _map_copy(spec_path: Path, spec: FeatureSpec, split: SplitName) -> Split:
+    path = spec_path.parent / copy_name(split)
+    wanted = _source_of(spec_path, spec, split)
+    try:
+        with path.open("rb") as file:
+            if _is_of(file, spec, wanted):
+                return _map(file, spec)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise UserError(path, f"cannot be read: {error.strerror}; remove it") from error
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        problem = f"needed beside the Parquet files and cannot be written: {error.strerror}"
+        raise UserError(path, f"{problem}; make the folder writable, or prepare the data into another") from error
+    try:
+        with open(handle, "w+b") as file:
+            try:
+                _write(file, spec_path, spec, split)
+            except OSError as error:
+                raise UserError(path, f"cannot be written: {error.strerror}") from error
+            os.fchmod(file.fileno(), 0o644)
+            # Renamed whole: of two processes that write at once, either's is good, and maps of the other stay valid.
+            os.replace(temporary, path)
+            return _map(file, spec)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _write(target: BinaryIO, spec_path: Path, spec: FeatureSpec, split: SplitName) -> None:
+    """Write a copy: words, groups, footer."""
+    # Imported here: who finds the copies does without.
+    from seedstudy.data.parquet import blocks, open_rows
+
     declared = spec.splits[split]
     path = spec_path.parent / declared.file
-    found = sha256_file(path)
-    if declared.sha256 not in (None, found):
+    source = _source_of(spec_path, spec, split)
+    if declared.sha256 not in (None, sha256_file(path)):
         raise UserError(path, f"its SHA-256 is not the one in {spec_path}; prepare or describe the data set again")
+    with open_rows(path, spec) as file:
+        rows: int = file.metadata.num_rows
+        groups_at = _groups_at(spec, rows)
+        for first, words, group in blocks(file, path, spec):
+            target.seek(first * 4 * spec.width)
+            target.write(words.data)
+            target.seek(groups_at + 8 * first)
+            target.write(group.data)
+    target.seek(groups_at + 8 * rows)
+    target.write(_FOOTER.pack(source, rows))
+    target.flush()
+
+
+def _map(file: BinaryIO, spec: FeatureSpec) -> Split:
+    rows = _rows(file)
+    # Private and never written to: one copy in the page cache serves all processes. Read-only maps have no way to a
+    # tensor without a copy.
+    memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    words = np.frombuffer(memory, np.int32, rows * spec.width).reshape(rows, spec.width)
+    return Split(words, np.frombuffer(memory, np.int64, rows, _groups_at(spec, rows)), len(spec.numeric))
+
+
+def _is_of(file: BinaryIO, spec: FeatureSpec, source: bytes) -> bool:
+    """Whether a copy is whole and of this source."""
+    size = os.fstat(file.fileno()).st_size
+    if size < _FOOTER.size:
+        return False
+    found, rows = _footer(file)
+    return found == source and size == _groups_at(spec, rows) + 8 * rows + _FOOTER.size
+
+
+def _footer(file: BinaryIO) -> tuple[bytes, int]:
+    file.seek(-_FOOTER.size, os.SEEK_END)
+    source, rows = _FOOTER.unpack(file.read(_FOOTER.size))
+    return source, rows
+
+
+def _rows(file: BinaryIO) -> int:
+    return _footer(file)[1]
+
+
+def _groups_at(spec: FeatureSpec, rows: int) -> int:
+    """Byte at which the groups begin: after the words, at a multiple of 8."""
+    return -(-4 * rows * spec.width // 8) * 8
+
+
+def _source_of(spec_path: Path, spec: FeatureSpec, split: SplitName) -> bytes:
+    """Digest of what a copy is made from: layout, columns, and the Parquet file by sum, size and time of change.
+
+    The last two without reading the file: one that was exchanged since is looked at again, and refused for its sum.
+    """
+    declared = spec.splits[split]
+    path = spec_path.parent / declared.file
     try:
-        # Pages are decoded a column at a time, so that the table never stands in memory beside its arrays.
-        with pq.ParquetFile(path) as file:
-            return _read(file, path, spec)
-    except (pa.ArrowException, OSError) as error:
-        raise UserError(path, f"not a readable Parquet file ({error})") from None
+        status = path.stat()
+    except OSError as error:
+        raise UserError(path, f"cannot be read: {error.strerror}") from error
+    parts = (COPY_VERSION, _columns(spec), declared.sha256, status.st_size, status.st_mtime_ns)
+    return hashlib.sha256("\n".join(map(str, parts)).encode()).digest()
 
 
-def _read(file: pq.ParquetFile, path: Path, spec: FeatureSpec) -> Split:
-    rows = file.metadata.num_rows
-    if rows == 0:
-        raise UserError(path, "has no rows")
-    names = file.schema_arrow.names
-    for column in spec.columns:
-        if names.count(column) != 1:
-            raise UserError(f"{path}: column {column}", "missing" if column not in names else "is there more than once")
-
-    def read(column: str) -> pa.Array:
-        chunks = file.read([column]).column(column)
-        array = chunks.combine_chunks() if chunks.num_chunks != 1 else chunks.chunk(0)
-        _refuse(array.is_null().to_numpy(zero_copy_only=False), path, column, "is null; fill it in", None)
-        return array
-
-    group = _integers(read(spec.group), path, spec.group, np.int64)
-    label = _numbers(read(spec.label), path, spec.label)
-    _refuse((label != 0) & (label != 1), path, spec.label, "is not 0 or 1", label)
-    numeric = np.empty((rows, len(spec.numeric)), np.float32)
-    for index, column in enumerate(spec.numeric):
-        numeric[:, index] = _numbers(read(column), path, column)
-    width = len(spec.onehot) + sum(column.hotness for column in spec.multihot.values())
-    categorical = np.empty((rows, width), np.int32)
-    at = 0
-    for column, cardinality, hotness in _categorical_columns(spec):
-        ids = _ids(read(column), path, column, hotness)
-        outside = np.any((ids < 0) | (ids >= cardinality), axis=1)
-        _refuse(np.asarray(outside), path, column, f"has an id outside 0..{cardinality - 1}", ids)
-        categorical[:, at : at + ids.shape[1]] = ids
-        at += ids.shape[1]
-    return Split(numeric, categorical, label, group)
-
-
-def _categorical_columns(spec: FeatureSpec) -> Iterator[tuple[str, int, int | None]]:
-    for column, cardinality in spec.onehot.items():
-        yield column, cardinality, None
-    for column, multihot in spec.multihot.items():
-        yield column, multihot.cardinality, multihot.hotness
-
-
-def _ids(array: pa.Array, path: Path, column: str, hotness: int | None) -> NDArray[Any]:
-    """Return the ids of a one-hot (``hotness`` None) or multi-hot column, shape (rows, ids a row)."""
-    if hotness is None:
-        return _integers(array, path, column, np.int64)[:, None]
-    if not pa.types.is_fixed_size_list(array.type) or array.type.list_size != hotness:
-        raise UserError(f"{path}: column {column}", f"is {array.type}, must be a fixed-size list of {hotness} integers")
-    values = array.flatten()
-    nulls = values.is_null().to_numpy(zero_copy_only=False).reshape(-1, hotness).any(axis=1)
-    _refuse(nulls, path, column, "has a null in its list; pad with 0", None)
-    return _integers(values, path, column, np.int64).reshape(-1, hotness)
-
-
-def _integers(array: pa.Array, path: Path, column: str, dtype: type[np.int64]) -> NDArray[np.int64]:
-    if not pa.types.is_integer(array.type):
-        raise UserError(f"{path}: column {column}", f"is {array.type}, must be an integer type")
-    values = array.to_numpy(zero_copy_only=False)
-    if values.dtype == np.uint64:
-        _refuse(values > np.uint64(np.iinfo(dtype).max), path, column, "is above the largest int64", values)
-    return np.asarray(values, dtype)
-
-
-def _numbers(array: pa.Array, path: Path, column: str) -> NDArray[np.float32]:
-    kind = array.type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-        raise UserError(f"{path}: column {column}", f"is {kind}, must be a number type")
-    values = array.to_numpy(zero_copy_only=False)
-    with np.errstate(over="ignore"):
-        numbers = np.asarray(values, np.float32)
-    _refuse(~np.isfinite(numbers), path, column, "is not finite in float32", values)
-    return numbers
-
-
-def _refuse(bad: NDArray[np.bool_], path: Path, column: str, problem: str, values: NDArray[Any] | None) -> None:
-    """Raise for the first bad row, if any."""
-    if bad.any():
-        row = int(np.argmax(bad))
-        shown = "" if values is None else f" ({np.squeeze(values[row]).tolist()})"
-        raise UserError(f"{path}: column {column}, row {row}", f"{problem}{shown}")
+def _columns(spec: FeatureSpec) -> str:
+    return spec.model_dump_json(exclude={"splits", "name"})

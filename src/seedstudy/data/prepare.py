@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from seedstudy.data.loading import Dataset, Split, load, load_described
+from seedstudy.data.loading import Dataset, Split, copy_name, load, load_described
 from seedstudy.data.source import (
     DataSource,
     GeneratedOutbrain,
@@ -33,7 +33,11 @@ from seedstudy.metrics import mean_average_precision
 CUTOFF = 12
 """k of the MAP@k of the baselines."""
 
-PUBLISHED = ("train.parquet", "valid.parquet", "spec.yaml", "manifest.json")
+COPIES = (copy_name("train"), copy_name("valid"))
+PUBLISHED = ("train.parquet", "valid.parquet", "spec.yaml", "manifest.json", *COPIES)
+
+ROW_GROUP = 1 << 17
+"""Rows of a row group of the Parquet files."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +81,8 @@ def prepare(
     source : DataSource
         The ``data`` section of a plan.
     output : Path
-        The folder to make: ``train.parquet``, ``valid.parquet``, ``spec.yaml``, ``manifest.json``. One prepared
-        earlier is replaced.
+        The folder to make: ``train.parquet``, ``valid.parquet``, ``spec.yaml``, ``manifest.json``, and the rows as
+        they stand in memory, ``train.words`` and ``valid.words``. One prepared earlier is replaced.
     raw : Path, optional
         Keep the generated raw files in this new folder, outside ``output`` (source ``outbrain-generated`` only).
     progress : callable
@@ -164,12 +168,12 @@ def _frame(spec: FeatureSpec, split: Split) -> pl.DataFrame:
 
 
 def _write(prepared: Prepared, source: DataSource, folder: Path, progress: Callable[[str], None]) -> dict[str, Any]:
-    """Write the four files into ``folder`` and return the manifest."""
+    """Write the files into ``folder`` and return the manifest."""
     files = {}
     for split, frame in (("train", prepared.train), ("valid", prepared.valid)):
         progress(f"data: writing {split}, {frame.height:,} rows")
         path = folder / f"{split}.parquet"
-        pq.write_table(_arrow(frame), path, compression="zstd")
+        pq.write_table(_arrow(frame), path, compression="zstd", row_group_size=ROW_GROUP)
         files[split] = SplitFile(file=path.name, sha256=sha256_file(path))
     spec = FeatureSpec.model_validate(
         {
@@ -226,7 +230,9 @@ def _check_replaceable(output: Path) -> None:
     if output.is_symlink() or (output.exists() and not output.is_dir()):
         raise UserError(output, "exists and is not a folder; name another output")
     if output.is_dir():
-        others = sorted({entry.name for entry in output.iterdir()} - set(PUBLISHED))
+        # A copy's temporary file is left only by a process that was killed.
+        left = tuple(f".{name}." for name in COPIES)
+        others = sorted(e.name for e in output.iterdir() if e.name not in PUBLISHED and not e.name.startswith(left))
         if others:
             raise UserError(output, f"holds {others[0]!r}, so it is not a prepared data set; name another output")
 

@@ -67,6 +67,11 @@ class FeatureSpec(_Model):
         """All columns, in the order of the specification."""
         return (self.group, self.label, *self.numeric, *self.onehot, *self.multihot)
 
+    @property
+    def width(self) -> int:
+        """Words of a row in memory: label, numbers, ids."""
+        return 1 + len(self.numeric) + len(self.onehot) + sum(column.hotness for column in self.multihot.values())
+
     @model_validator(mode="after")
     def _consistent(self) -> FeatureSpec:
         seen: set[str] = set()

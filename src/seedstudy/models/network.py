@@ -54,8 +54,8 @@ class Network(Protocol):
     dropout_rate: float
     dropout_widths: tuple[int, ...]
 
-    def inputs(self, split: Split) -> dict[str, NDArray[Any]]:
-        """Arrays that stay on the device, first axis rows; `label` among them."""
+    def unpack(self, words: Any) -> dict[str, Any]:
+        """A batch from its words, float32 of shape (rows, words of a row), laid out as `Split.words`."""
 
     def logits(self, values: Mapping[str, Any], batch: Mapping[str, Any], compute: Any, dropout: Dropout | None) -> Any:
         """Forward pass: float32 logits of shape (rows,); products in the type `compute`."""

@@ -18,7 +18,7 @@ import tensorflow as tf
 from numpy.typing import NDArray
 from tensorflow.compiler.tf2xla.python import xla
 
-from seedstudy.data.loading import Dataset
+from seedstudy.data.loading import Dataset, Split
 from seedstudy.models.network import Network, Parameter
 from seedstudy.runs import Epoch
 from seedstudy.study import Configuration, Training
@@ -79,8 +79,7 @@ class Engine:
         self.steps_per_epoch = math.ceil(self.rows / training.global_batch)
         self.local_batch = training.global_batch // ranks.size
         self.first_row = ranks.rank * self.local_batch
-        self._train = {name: tf.constant(array) for name, array in network.inputs(dataset.train).items()}
-        self._evaluate = {name: tf.constant(array) for name, array in network.inputs(dataset.valid).items()}
+        self._train, self._evaluate = _resident(dataset.train), _resident(dataset.valid)
         self.weights = Weights(network.parameters)
         self.scaler = Scaler(configuration.compute_type == "float16", training.loss_scale)
         self._optimizers = network.optimizers(training.epochs, self.steps_per_epoch)
@@ -165,8 +164,12 @@ class Engine:
         return hashed.hexdigest()
 
     def local_batch_of(self, rows: Any) -> dict[str, Any]:
-        """Rows of the resident training set, as this rank's batch."""
-        return {name: tf.gather(array, rows) for name, array in self._train.items()}
+        """Rows of the resident training set, as this rank's batch.
+
+        Taken apart outside the compiled part: merged by XLA into what reads it, a batch would have its sums rounded in
+        another order.
+        """
+        return self.network.unpack(tf.gather(self._train, rows))
 
     def _draw_weights(self, seed: Any) -> dict[str, Any]:
         return {p.name: _initial(p, seed, member) for member, p in enumerate(self.network.parameters)}
@@ -225,18 +228,36 @@ class Engine:
     def _score_all(self) -> Any:
         batch = self.training.evaluation_batch
         share = batch // self.ranks.size
+        whole, remaining = divmod(self._valid.rows, batch)
+
+        def score(words: Any) -> Any:
+            return self.score(self.network.unpack(tf.ensure_shape(words, [share, self._evaluate.shape[1]])))
 
         def one_batch(index: Any) -> Any:
-            places = index * batch + self.ranks.rank * share + tf.range(share)
-            rows = tf.minimum(places, self._valid.rows - 1)
-            return self.score({name: tf.gather(array, rows) for name, array in self._evaluate.items()})
+            start = index * batch + self.ranks.rank * share
+            return score(self._evaluate[start : start + share])
 
-        steps = math.ceil(self._valid.rows / batch)
-        return tf.map_fn(one_batch, tf.range(steps), parallel_iterations=1, fn_output_signature=tf.float32)
+        scores = tf.map_fn(one_batch, tf.range(whole), parallel_iterations=1, fn_output_signature=tf.float32)
+        scores = tf.reshape(scores, [whole, share])
+        if not remaining:
+            return scores
+        # Shapes stay fixed: the last batch is filled with the last row.
+        places = whole * batch + self.ranks.rank * share + tf.range(share)
+        last = score(tf.gather(self._evaluate, tf.minimum(places, self._valid.rows - 1)))
+        return tf.concat([scores, last[tf.newaxis]], axis=0)
 
     def _proof(self, value: Any) -> Any:
         """Pass a value through an operation that only XLA implements: uncompiled, it cannot run."""
         return xla.optimization_barrier(value)[0] if self.compiled else value
+
+
+def _resident(split: Split) -> Any:
+    """A split's words as a tensor: on a CPU the memory of the split itself, so that ranks share it.
+
+    As float32, since TensorFlow keeps int32 in the host's memory even where a GPU computes. Only moved, never computed
+    with, an id keeps its bits.
+    """
+    return tf.identity(tf.experimental.dlpack.from_dlpack(split.words.view(np.float32).__dlpack__()))
 
 
 def _initial(parameter: Parameter, seed: Any, member: int) -> Any:

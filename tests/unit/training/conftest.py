@@ -19,7 +19,7 @@ def split(rows: int, seed: int) -> Split:
     numeric = rng.normal(size=(rows, 2)).astype(np.float32)
     categorical = np.stack([rng.integers(0, size, rows) for size in (5, 7, 4, 4)], axis=1).astype(np.int32)
     label = (numeric[:, 0] + rng.normal(size=rows) > 0.5).astype(np.float32)
-    return Split(numeric, categorical, label, np.arange(rows) // 5)
+    return Split.of(numeric, categorical, label, np.arange(rows) // 5)
 
 
 @pytest.fixture(scope="session")

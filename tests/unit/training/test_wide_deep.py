@@ -24,7 +24,7 @@ def test_logits_are_those_of_a_plain_loop_over_features(dataset):
     network = WideDeep(config(), dataset.spec)
     rng = np.random.default_rng(3)
     values = {p.name: rng.normal(size=p.shape).astype(np.float32) for p in network.parameters}
-    batch = {name: array[:20] for name, array in network.inputs(dataset.train).items()}
+    batch = network.unpack(dataset.train.words[:20].view(np.float32))
     categorical = dataset.train.categorical
     found = network.logits(values, batch, tf.float32, None).numpy()
 
@@ -41,6 +41,16 @@ def test_logits_are_those_of_a_plain_loop_over_features(dataset):
         assert found[row] == pytest.approx(logit, rel=1e-4, abs=1e-5)
 
 
+def test_words_are_taken_apart_into_the_numbers_rows_and_label_of_the_split(dataset):
+    network, train = WideDeep(config(), dataset.spec), dataset.train
+    batch = network.unpack(train.words.view(np.float32))
+    assert set(batch) == {"numeric", "rows", "label"}
+    assert (batch["numeric"].numpy() == train.numeric).all()
+    assert (batch["label"].numpy() == train.label).all()
+    c, d, e0, e1 = train.categorical.T
+    assert (batch["rows"].numpy() == np.stack([c, 5 + e0, 5 + e1, 9 + d], axis=1)).all()
+
+
 def test_the_published_network_has_its_published_size(dataset):
     # 13 numeric, 4 embeddings of 128, 1 of 19, the other 11 of 64: 1,235 inputs; five layers of 1,024.
     widths = 13 + 4 * 128 + 19 + 11 * 64
@@ -54,7 +64,10 @@ def test_logits_are_float32_in_every_precision(dataset):
     network = WideDeep(config(), dataset.spec)
     values = {p.name: tf.ones(p.shape) for p in network.parameters}
     for compute in (tf.float32, tf.bfloat16, tf.float16):
-        assert network.logits(values, network.inputs(dataset.valid), compute, None).dtype == tf.float32
+        assert (
+            network.logits(values, network.unpack(dataset.valid.words.view(np.float32)), compute, None).dtype
+            == tf.float32
+        )
 
 
 def test_learning_rates_follow_the_published_schedule():

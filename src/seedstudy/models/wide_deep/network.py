@@ -70,13 +70,14 @@ class WideDeep:
         self.config = config
         self.dropout_rate = config.dropout
         self.dropout_widths = config.hidden
+        self._numbers = len(spec.numeric)
         self._order: list[int] = []  # columns of the data, as the lookups want them
         self._starts: list[int] = []  # and where the ids of each start in the wide vector
         self._shares: list[float] = []  # and what each adds to its feature's mean
         self._lookups: list[_Lookup] = []
         self._tables: dict[int, int] = {}  # width of a table: its rows
         self._lay_out(_features(spec, config.embedding_widths))
-        self.parameters = tuple(self._parameters(len(spec.numeric)))
+        self.parameters = tuple(self._parameters(self._numbers))
 
     def _lay_out(self, features: list[_Feature]) -> None:
         """Place features of one width in one table, and those of one number of ids there side by side."""
@@ -114,10 +115,12 @@ class WideDeep:
             wide.append(Parameter("wide/numeric", (numeric,), "wide", "zeros"))
         return [*deep, *wide]
 
-    def inputs(self, split: Split) -> dict[str, NDArray[Any]]:
-        """Arrays that stay on the device: numeric features, rows of the wide vector and the label."""
-        rows = split.categorical[:, self._order] + np.array(self._starts, np.int32)
-        return {"numeric": split.numeric, "rows": rows, "label": split.label}
+    def unpack(self, words: Any) -> dict[str, Any]:
+        """Numeric features, rows of the wide vector in the order of the lookups, and the label."""
+        first_id = 1 + self._numbers
+        ids = tf.bitcast(words[:, first_id:], tf.int32)
+        rows = tf.gather(ids, self._order, axis=1) + tf.constant(self._starts, tf.int32)
+        return {"numeric": words[:, 1:first_id], "rows": rows, "label": words[:, 0]}
 
     def logits(self, values: Mapping[str, Any], batch: Mapping[str, Any], compute: Any, dropout: Dropout | None) -> Any:
         """Forward pass: deep part in `compute`, its head and the wide part in float32 (products, so TF32 rounds them).
