@@ -22,8 +22,9 @@ def main():
     order = randomness.permutation(key, tf.constant(0, tf.int64), engine.rows)
     places = engine.first_row + tf.range(engine.local_batch)
     noise = engine.noise(key, tf.constant(0, tf.int64))
-    _, gradient = engine.gradients(engine.local_batch_of(tf.gather(order, places)), noise)
-    averaged = engine.weights.named(engine.weights.split(engine.ranks.average(gradient)))
+    batch = engine.local_batch_of(tf.gather(order, places))
+    _, gradient = engine.gradients(batch, noise)
+    averaged = engine.weights.named(engine.average(gradient, batch))
     if engine.ranks.rank == 0:
         np.savez(job.ledger / f"{configuration.id}.npz", *(array.numpy() for array in averaged.values()))
 

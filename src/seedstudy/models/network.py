@@ -30,6 +30,8 @@ class Parameter:
         Distribution of the initial values.
     scale : float
         Standard deviation of `normal`, half-width of `uniform`.
+    lookups : int
+        Of an embedding table: how many of its rows a row of the data looks up. 0 for other arrays.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Parameter:
     group: str
     start: Literal["normal", "uniform", "zeros"]
     scale: float = 0.0
+    lookups: int = 0
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,9 @@ class Network(Protocol):
 
     def unpack(self, words: Any) -> dict[str, Any]:
         """A batch from its words, float32 of shape (rows, words of a row), laid out as `Split.words`."""
+
+    def looked_up(self, batch: Mapping[str, Any], table: str) -> Any:
+        """Rows of an embedding table that a batch looks up, int32 of shape (rows of the batch, lookups)."""
 
     def logits(self, values: Mapping[str, Any], batch: Mapping[str, Any], compute: Any, dropout: Dropout | None) -> Any:
         """Forward pass: float32 logits of shape (rows,); products in the type `compute`."""

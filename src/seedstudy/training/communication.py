@@ -1,7 +1,8 @@
 """Exchange between ranks, through Horovod's operations on tensors.
 
 Horovod's wrappers of Keras optimisers predate Keras 3; the operations below them are used. Gradients travel
-uncompressed unless the plan says otherwise, as one tensor, so that the order of sums is the same in every launch.
+uncompressed unless the plan says otherwise, as one tensor, so that the order of sums is the same in every launch; those
+of large embedding tables as their rows.
 """
 
 from __future__ import annotations
@@ -45,8 +46,30 @@ class Communicator:
         """Mean over ranks of a tensor; usable inside a graph, outside its compiled parts."""
         if self.size == 1:
             return tensor
-        sent = tf.cast(tensor, tf.float16) if self._compressed else tensor
-        return tf.cast(self._hvd.allreduce(sent, op=self._hvd.Average, name="gradient"), tensor.dtype)
+        return tf.cast(self._hvd.allreduce(self._sent(tensor), op=self._hvd.Average, name="gradient"), tensor.dtype)
+
+    def average_rows(self, table: Any, rows: Any, name: str) -> Any:
+        """Mean over ranks of a large matrix that is zero outside some rows; usable as `average`.
+
+        Only those rows travel. They are summed in the order of the ranks, so that every rank finds the same bits.
+
+        Parameters
+        ----------
+        table : tensor of float32, shape (n, width)
+        rows : tensor of int32
+            Rows that may differ from zero on this rank, repeats allowed.
+        name : str
+            Of the matrix, the same on all ranks.
+        """
+        if self.size == 1:
+            return table
+        own, _ = tf.unique(tf.reshape(rows, [-1]))
+        found = self._hvd.allgather(own, name=f"{name}/rows")
+        values = self._hvd.allgather(self._sent(tf.gather(table, own)), name=f"{name}/values")
+        every, place = tf.unique(found)
+        total = tf.math.unsorted_segment_sum(tf.cast(values, table.dtype), place, tf.size(every))
+        # Rows of this rank are among them: what it had there is replaced.
+        return tf.tensor_scatter_nd_update(table, every[:, tf.newaxis], total / self.size)
 
     def gather(self, array: NDArray[Any]) -> NDArray[Any]:
         """Arrays of all ranks, shape (ranks, *shape of one)."""
@@ -54,6 +77,9 @@ class Communicator:
             return array[np.newaxis]
         gathered: NDArray[Any] = self._hvd.allgather(array[np.newaxis], name="gather").numpy()
         return gathered
+
+    def _sent(self, tensor: Any) -> Any:
+        return tf.cast(tensor, tf.float16) if self._compressed else tensor
 
     def backend(self) -> str:
         """What carries the tensors, for the record."""

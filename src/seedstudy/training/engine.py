@@ -25,7 +25,7 @@ from seedstudy.study import Configuration, Training
 from seedstudy.training import randomness
 from seedstudy.training.communication import Communicator
 from seedstudy.training.precision import Scaler, compute_dtype
-from seedstudy.training.weights import Weights
+from seedstudy.training.weights import Gradient, Weights
 
 Progress = Callable[[Epoch], None]
 
@@ -80,11 +80,11 @@ class Engine:
         self.local_batch = training.global_batch // ranks.size
         self.first_row = ranks.rank * self.local_batch
         self._train, self._evaluate = _resident(dataset.train), _resident(dataset.valid)
-        self.weights = Weights(network.parameters)
+        self.weights = Weights(network.parameters, training.global_batch)
         self.scaler = Scaler(configuration.compute_type == "float16", training.loss_scale)
         self._optimizers = network.optimizers(training.epochs, self.steps_per_epoch)
         for group, optimizer in self._optimizers.items():
-            optimizer.keras.build([self.weights.flat[group]])
+            optimizer.keras.build(self.weights.variables(group))
         self._rates = {group: tf.constant(optimizer.rates) for group, optimizer in self._optimizers.items()}
         self._built_state = [(v, v.numpy()) for o in self._optimizers.values() for v in o.keras.variables]
         self.gradients = tf.function(self._gradients, jit_compile=self.compiled, autograph=False)
@@ -187,7 +187,7 @@ class Engine:
             for layer, width in enumerate(self.network.dropout_widths)
         ]
 
-    def _gradients(self, batch: dict[str, Any], noise: list[Any]) -> tuple[Any, Any]:
+    def _gradients(self, batch: dict[str, Any], noise: list[Any]) -> tuple[Any, Gradient]:
         rate = self.network.dropout_rate
         dropout = (lambda value, layer: randomness.dropout(value, rate, noise[layer])) if rate else None
         arrays = self.weights.arrays()
@@ -198,14 +198,22 @@ class Engine:
             scaled = self.scaler.scaled(loss)
         return self._proof(loss), self.weights.flatten(tape.gradient(scaled, arrays))
 
-    def _apply(self, gradient: Any, rates: dict[str, Any]) -> None:
-        def update(parts: list[Any]) -> None:
-            for part, (group, variable) in zip(parts, self.weights.flat.items(), strict=True):
+    def average(self, gradient: Gradient, batch: dict[str, Any]) -> Gradient:
+        """Mean over ranks of the gradients of their batches."""
+        tables = {
+            name: self.ranks.average_rows(table, self.network.looked_up(batch, name), name)
+            for name, table in gradient.tables.items()
+        }
+        return Gradient(self.ranks.average(gradient.flat), tables)
+
+    def _apply(self, gradient: Gradient, rates: dict[str, Any]) -> None:
+        def update(gradients: dict[str, list[Any]]) -> None:
+            for group, parts in gradients.items():
                 optimizer = self._optimizers[group].keras
                 optimizer.learning_rate = rates[group]
-                optimizer.apply([part], [variable])
+                optimizer.apply(parts, self.weights.variables(group))
 
-        self.scaler.step(self.weights.split(gradient), update)
+        self.scaler.step(self.weights.gradients(gradient), update)
 
     def _train_epoch(self, key: Any, epoch: Any) -> Any:
         order = randomness.permutation(key, epoch, self.rows)
@@ -216,7 +224,7 @@ class Engine:
             places = index * self.training.global_batch + self.first_row + tf.range(self.local_batch)
             batch = self.local_batch_of(tf.gather(order, places % self.rows))
             loss, gradient = self.gradients(batch, self.noise(key, step))
-            self.update(self.ranks.average(gradient), {group: rates[step] for group, rates in self._rates.items()})
+            self.update(self.average(gradient, batch), {group: rates[step] for group, rates in self._rates.items()})
             return index + 1, total + loss
 
         _, total = tf.while_loop(lambda index, _: index < self.steps_per_epoch, one_step, (0, 0.0))

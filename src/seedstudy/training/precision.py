@@ -50,15 +50,15 @@ class Scaler:
         """Loss to differentiate."""
         return loss * self.scale if self.active else loss
 
-    def step(self, gradients: list[Any], update: Any) -> None:
+    def step(self, gradients: dict[str, list[Any]], update: Any) -> None:
         """Unscale averaged gradients and call `update` with them, unless one is not finite."""
         if not self.active:
             update(gradients)
             return
-        finite = tf.reduce_all([tf.reduce_all(tf.math.is_finite(gradient)) for gradient in gradients])
+        finite = tf.reduce_all([tf.reduce_all(tf.math.is_finite(part)) for part in tf.nest.flatten(gradients)])
 
         def take() -> tf.Tensor:
-            update([gradient / self.scale for gradient in gradients])
+            update(tf.nest.map_structure(lambda part: part / self.scale, gradients))
             grow = self.good + 1 >= self._settings.growth_steps
             self.scale.assign(tf.where(grow, self.scale * GROWTH, self.scale))
             self.good.assign(tf.where(grow, tf.constant(0, tf.int64), self.good + 1))

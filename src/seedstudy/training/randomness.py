@@ -18,6 +18,7 @@ PHILOX = 1  # tf.random.Algorithm.PHILOX, as the raw operation takes it
 LANES = 8  # 16-bit numbers in one 128-bit block
 STEP_BITS = 40
 STREAM_MEMBERS = 1 << 16
+NORMALS_AT_ONCE = 1 << 20  # a multiple of LANES
 
 
 class Stream(IntEnum):
@@ -28,7 +29,9 @@ class Stream(IntEnum):
     DROPOUT = 3
 
 
-def lanes(seed: tf.Tensor, stream: Stream, member: int, step: tf.Tensor, first: int, count: int) -> tf.Tensor:
+def lanes(
+    seed: tf.Tensor, stream: Stream, member: int, step: tf.Tensor, first: int | tf.Tensor, count: int
+) -> tf.Tensor:
     """16-bit random numbers.
 
     Parameters
@@ -56,7 +59,7 @@ def lanes(seed: tf.Tensor, stream: Stream, member: int, step: tf.Tensor, first: 
         raise ValueError(f"stream {stream.name} has {STREAM_MEMBERS} members; there is no {member}")
     kind = (int(stream) * STREAM_MEMBERS + member) << STEP_BITS
     high = tf.constant(kind, tf.uint64) + tf.cast(step, tf.uint64)
-    low = tf.constant(first // LANES, tf.uint64)
+    low = tf.cast(first // LANES, tf.uint64)
     words = tf.raw_ops.StatelessRandomUniformFullIntV2(
         shape=[-(-count // 2)],
         key=tf.reshape(seed, [1]),
@@ -109,10 +112,17 @@ def normal(seed: tf.Tensor, stream: Stream, member: int, shape: tuple[int, ...],
     """
     terms = 12
     size = _size(shape)
-    numbers = lanes(seed, stream, member, tf.constant(0, tf.int64), 0, terms * size)
-    total = tf.reduce_sum(tf.reshape(tf.cast(numbers, tf.int32), [size, terms]), axis=1)
+    # In parts, since twelve numbers each of a whole large table would be many times its size.
+    part = min(size, NORMALS_AT_ONCE)
+
+    def total_of(index: tf.Tensor) -> tf.Tensor:
+        numbers = lanes(seed, stream, member, tf.constant(0, tf.int64), index * (terms * part), terms * part)
+        return tf.reduce_sum(tf.reshape(tf.cast(numbers, tf.int32), [part, terms]), axis=1)
+
+    parts = tf.range(-(-size // part), dtype=tf.int64)
+    total = tf.map_fn(total_of, parts, parallel_iterations=1, fn_output_signature=tf.int32)
     # One uniform has variance (65536 ** 2 - 1) / 12, twelve of them 65536 ** 2 - 1; doubled to stay an integer.
-    centred = tf.cast(2 * total - terms * 65535, tf.float32)
+    centred = tf.cast(2 * tf.reshape(total, [-1])[:size] - terms * 65535, tf.float32)
     return tf.reshape(centred * tf.constant(sd / (2 * (65536**2 - 1) ** 0.5), tf.float32), shape)
 
 

@@ -1,6 +1,7 @@
 """Arrays of a network within flat variables: what goes in comes out, group by group."""
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from seedstudy.models.network import Parameter
@@ -19,10 +20,11 @@ VALUES = {
 
 
 def test_arrays_are_those_assigned_and_a_group_is_one_variable():
-    weights = Weights(PARAMETERS)
+    weights = Weights(PARAMETERS, batch=1)
     weights.assign(VALUES)
     assert weights.flat["deep"].numpy().tolist() == [0, 1, 2, 3, 4, 5, 20, 21, 22]
     assert weights.flat["wide"].numpy().tolist() == [10, 11, 12, 13]
+    assert weights.variables("deep") == [weights.flat["deep"]]
     found = weights.numpy()
     assert list(found) == ["kernel", "wide", "bias"]
     for name, value in VALUES.items():
@@ -30,8 +32,27 @@ def test_arrays_are_those_assigned_and_a_group_is_one_variable():
 
 
 def test_gradients_by_rows_are_flattened_with_the_others():
-    weights = Weights(PARAMETERS)
+    weights = Weights(PARAMETERS, batch=1)
     rows = tf.IndexedSlices(tf.constant([[1.0, 2, 3], [10, 20, 30]]), tf.constant([1, 1]), tf.constant([2, 3]))
-    deep, wide = weights.split(weights.flatten(VALUES | {"kernel": rows}))
+    by_group = weights.gradients(weights.flatten(VALUES | {"kernel": rows}))
+    ((deep,), (wide,)) = by_group.values()
     assert deep.numpy().tolist() == [0, 0, 0, 11, 22, 33, 20, 21, 22]
     assert wide.numpy().tolist() == [10, 11, 12, 13]
+
+
+@pytest.mark.parametrize(("batch", "alone"), [(3, True), (4, False)])
+def test_a_table_with_more_rows_than_a_batch_looks_up_is_a_variable_of_its_own(batch, alone):
+    table = Parameter("table", (7, 2), "deep", "zeros", lookups=2)
+    weights = Weights([table, *PARAMETERS], batch)
+    assert list(weights.tables) == (["table"] if alone else [])
+    values = {"table": np.arange(14, dtype=np.float32).reshape(7, 2), **VALUES}
+    weights.assign(values)
+    found, gradient = weights.numpy(), weights.flatten(values)
+    assert list(found) == list(values)
+    for name, value in values.items():
+        np.testing.assert_array_equal(found[name], value)
+        np.testing.assert_array_equal(weights.named(gradient)[name].numpy(), value)
+    assert [len(weights.variables(group)) for group in ("deep", "wide")] == [1 + alone, 1]
+    for group, parts in weights.gradients(gradient).items():
+        for part, variable in zip(parts, weights.variables(group), strict=True):
+            np.testing.assert_array_equal(part.numpy(), variable.numpy())

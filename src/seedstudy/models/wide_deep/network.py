@@ -103,7 +103,11 @@ class WideDeep:
         for width, rows in self._tables.items():
             # At a scale of 1 a looked-up row has unit length, as TensorFlow's embedding columns start.
             scale = self.config.embedding_scale * width**-0.5
-            deep.append(Parameter(f"deep/embedding_{width}", (rows, width), "deep", "normal", scale))
+            name = f"deep/embedding_{width}"
+            lookups = sum(
+                lookup.columns.stop - lookup.columns.start for lookup in self._lookups if lookup.table == name
+            )
+            deep.append(Parameter(name, (rows, width), "deep", "normal", scale, lookups))
         width = numeric + sum(_features_of(lookup) * lookup.width for lookup in self._lookups)
         for layer, units in enumerate((*self.config.hidden, 1)):
             limit = float(np.sqrt(6 / (width + units)))  # Glorot and Bengio, AISTATS 2010
@@ -121,6 +125,11 @@ class WideDeep:
         ids = tf.bitcast(words[:, first_id:], tf.int32)
         rows = tf.gather(ids, self._order, axis=1) + tf.constant(self._starts, tf.int32)
         return {"numeric": words[:, 1:first_id], "rows": rows, "label": words[:, 0]}
+
+    def looked_up(self, batch: Mapping[str, Any], table: str) -> Any:
+        """Rows of an embedding table that a batch looks up."""
+        lookups = [lookup for lookup in self._lookups if lookup.table == table]
+        return tf.concat([batch["rows"][:, lookup.columns] - lookup.first for lookup in lookups], axis=1)
 
     def logits(self, values: Mapping[str, Any], batch: Mapping[str, Any], compute: Any, dropout: Dropout | None) -> Any:
         """Forward pass: deep part in `compute`, its head and the wide part in float32 (products, so TF32 rounds them).
