@@ -59,7 +59,6 @@ def test_lanes_are_philox_of_seed_stream_and_step(seed, member, step, first):
     [
         lambda: randomness.uniform(KEY, Stream.WEIGHTS, 3, (37, 11), 0.3),
         lambda: randomness.normal(KEY, Stream.WEIGHTS, 3, (37, 11), 0.3),
-        lambda: randomness.permutation(KEY, tf.constant(3, tf.int64), 1001),
         lambda: randomness.dropout_lanes(KEY, 1, tf.constant(7, tf.int64), 24, 10, 16),
     ],
 )
@@ -88,6 +87,16 @@ def test_ranks_draw_their_slices_of_the_global_batch(ranks):
         for rank in range(ranks)
     ]
     assert (np.concatenate(parts) == whole).all()
+
+
+def test_an_order_is_that_of_the_drawn_keys_and_equal_keys_by_row(monkeypatch):
+    epoch = tf.constant(3, tf.int64)
+    high, low = randomness.lanes(KEY, Stream.ORDER, 0, epoch, 0, 2 * 1001).numpy().reshape(-1, 2).T.tolist()
+    expected = sorted(range(1001), key=lambda row: (high[row], low[row], row))
+    graph = tf.function(lambda: randomness.permutation(KEY, epoch, 1001))
+    assert randomness.permutation(KEY, epoch, 1001).numpy().tolist() == graph().numpy().tolist() == expected
+    monkeypatch.setattr(randomness, "lanes", lambda *_: tf.constant([9, 1, 0, 65535, 9, 1, 65535, 0, 9, 0], tf.uint16))
+    assert randomness.permutation(KEY, epoch, 5).numpy().tolist() == [1, 4, 0, 2, 3]
 
 
 def test_an_order_holds_each_row_once_and_differs_by_epoch_and_seed():

@@ -24,7 +24,7 @@ def test_logits_are_those_of_a_plain_loop_over_features(dataset):
     network = WideDeep(config(), dataset.spec)
     rng = np.random.default_rng(3)
     values = {p.name: rng.normal(size=p.shape).astype(np.float32) for p in network.parameters}
-    batch = network.unpack(dataset.train.words[:20].view(np.float32))
+    batch = network.unpack(tf.constant(dataset.train.words[:20].view(np.float32)))
     categorical = dataset.train.categorical
     found = network.logits(values, batch, tf.float32, None).numpy()
 
@@ -33,7 +33,7 @@ def test_logits_are_those_of_a_plain_loop_over_features(dataset):
     three, two = values["deep/embedding_3"], values["deep/embedding_2"]
     wide = values["wide/categorical"]
     for row in range(20):
-        numeric, (c, d, e0, e1) = batch["numeric"][row], categorical[row]
+        numeric, (c, d, e0, e1) = dataset.train.numeric[row], categorical[row]
         inputs = np.concatenate([numeric, three[c], (three[5 + e0] + three[5 + e1]) / 2, two[d]])
         hidden = np.maximum(inputs @ values["deep/kernel_0"] + values["deep/bias_0"], 0)
         logit = (hidden @ values["deep/kernel_1"] + values["deep/bias_1"])[0]
@@ -43,7 +43,7 @@ def test_logits_are_those_of_a_plain_loop_over_features(dataset):
 
 def test_words_are_taken_apart_into_the_numbers_rows_and_label_of_the_split(dataset):
     network, train = WideDeep(config(), dataset.spec), dataset.train
-    batch = network.unpack(train.words.view(np.float32))
+    batch = network.unpack(tf.constant(train.words.view(np.float32)))
     assert set(batch) == {"numeric", "rows", "label"}
     assert (batch["numeric"].numpy() == train.numeric).all()
     assert (batch["label"].numpy() == train.label).all()
@@ -65,7 +65,9 @@ def test_logits_are_float32_in_every_precision(dataset):
     values = {p.name: tf.ones(p.shape) for p in network.parameters}
     for compute in (tf.float32, tf.bfloat16, tf.float16):
         assert (
-            network.logits(values, network.unpack(dataset.valid.words.view(np.float32)), compute, None).dtype
+            network.logits(
+                values, network.unpack(tf.constant(dataset.valid.words.view(np.float32))), compute, None
+            ).dtype
             == tf.float32
         )
 
