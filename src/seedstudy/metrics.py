@@ -134,12 +134,12 @@ def _precisions(
     threshold[slot] = level
 
     low, high = (last - levels)[display], last[display]
-    for _ in range(int(levels.max()).bit_length()):  # bisection
+    for _ in range(int(levels.max()).bit_length()):  # bisection; products, since np.where guesses each row's branch
         middle = (low + high) >> 1
         below = threshold[middle] > scores
-        low = np.where(below, middle + 1, low)
-        high = np.where(below, high, middle)
-    tied = np.bincount(low[threshold[low] == scores], minlength=len(threshold))[slot]  # m
+        low += (middle + 1 - low) * below
+        high = middle + (high - middle) * below
+    tied = np.bincount(low[np.flatnonzero(threshold[low] == scores)], minlength=len(threshold))[slot]  # m
     first = np.cumsum(np.bincount(low, minlength=len(threshold)))[slot] - tied  # place of the block in the chunk
     above = first - starts[level_display]  # a
 
