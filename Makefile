@@ -9,13 +9,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 STAMP := $(VENV)/stamps
+PEERS := benchmarks/peers/.venv
 
-.PHONY: help setup study test lint check clean
+.PHONY: help setup study test lint check clean $(PEERS)
 help:
 	@echo "make study   set up, then train and analyse the default study"
 	@echo "make test    set up, then run all tests"
 	@echo "make setup   only set up: environment in $(VENV), Horovod built for its TensorFlow"
 	@echo "make lint    formatters, linters and the type checker"
+	@echo "make $(PEERS)   an environment of what the benchmarks compare with"
 	@echo "make clean   remove what was built; keeps the environment, results and figures"
 
 study: export SEEDSTUDY_STARTED := $(shell date +%s)
@@ -59,6 +61,14 @@ $(STAMP)/package: $(STAMP)/horovod pyproject.toml
 $(STAMP)/dev: $(STAMP)/requirements requirements/dev.txt
 	@$(PIP) install --require-hashes -r requirements/dev.txt
 	@touch $@
+
+# What the benchmarks compare with (PyTorch, ranx): 6 GB, wanted by no other target.
+$(PEERS): $(PEERS)/stamps/requirements
+
+$(PEERS)/stamps/requirements: benchmarks/peers/requirements.txt | check
+	@test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
+	@$(PEERS)/bin/python -m pip --disable-pip-version-check -q install --require-hashes -r $<
+	@mkdir -p $(@D) && touch $@
 
 clean:
 	rm -rf build logs .snakemake

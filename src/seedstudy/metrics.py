@@ -7,15 +7,18 @@ Measures Efficiently in the Presence of Tied Scores", ECIR 2008.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 Floats = NDArray[np.floating]
 Integers = NDArray[np.integer]
+
+# Rows worked on at a time, in whole displays: their arrays stay in the processor's cache and add little memory.
+CHUNK_ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -73,36 +76,89 @@ def mean_average_precision(scores: Floats, labels: NDArray[Any], groups: Integer
         raise ValueError(f"k is {k}; it must be at least 1")
     if not np.isfinite(scores).all():
         raise ValueError("a score is not finite")
-    order = np.lexsort((-scores, groups))
-    scores, groups, positive = scores[order], groups[order], (labels[order] > 0).astype(np.int64)
-    rows = np.arange(len(scores))
-
-    new_display = np.ones(len(scores), dtype=bool)
-    new_display[1:] = groups[1:] != groups[:-1]
-    new_block = new_display.copy()
-    new_block[1:] |= scores[1:] != scores[:-1]
-    display = np.cumsum(new_display) - 1
-    block = np.cumsum(new_block) - 1
-    display_start, block_start = rows[new_display], rows[new_block]
-
-    before = np.concatenate(([0], np.cumsum(positive)))  # positives above each row, over the whole table
-    tied = np.diff(np.append(block_start, len(rows)))  # m
-    hits = np.add.reduceat(positive, block_start)  # t
-    m, t = tied[block], hits[block]
-    place = rows - block_start[block]  # j - 1
-    rank = rows - display_start[display] + 1
-    above = before[block_start[block]] - before[display_start[display]]  # b
-    within = place * (t - 1) / np.maximum(m - 1, 1)
-    gain = np.where((rank <= k) & (t > 0), t / m * (above + 1 + within) / rank, 0.0)
-
-    positives = np.add.reduceat(positive, display_start)
-    counted = positives > 0
-    if not counted.any():
+    if not (labels > 0).any():
         raise ValueError("no display holds a positive")
-    precision = np.add.reduceat(gain, display_start)[counted] / np.minimum(positives[counted], k)
-    mixed = np.zeros(len(display_start), dtype=bool)
-    mixed[display[block_start[(hits > 0) & (hits < tied)]]] = True
-    return RankingMetric(float(precision.mean()), int(counted.sum()), float(mixed[counted].mean()))
+    starts = np.concatenate(([0], np.flatnonzero(groups[1:] != groups[:-1]) + 1))
+    order = np.argsort(groups[starts], kind="stable")
+    if (np.diff(groups[starts][order]) == 0).any():  # the rows of a display lie apart
+        rows = np.argsort(groups, kind="stable")
+        return mean_average_precision(scores[rows], labels[rows], groups[rows], k)
+
+    precision, mixed = np.empty(len(starts)), np.empty(len(starts), bool)
+    bounds = np.append(starts, len(scores))
+    cuts = np.append(np.searchsorted(starts, np.arange(0, len(scores), CHUNK_ROWS)), len(starts))
+    for first, last in itertools.pairwise(np.unique(cuts)):
+        chunk = slice(bounds[first], bounds[last])
+        sizes = np.diff(bounds[first : last + 1])
+        precision[first:last], mixed[first:last] = _precisions(scores[chunk], labels[chunk] > 0, sizes, k)
+    # In the order of the displays' numbers: the sum rounds alike, however the rows are ordered.
+    precision, mixed = precision[order], mixed[order]
+    counted = ~np.isnan(precision)
+    return RankingMetric(float(precision[counted].mean()), int(counted.sum()), float(mixed[counted].mean()))
+
+
+def _precisions(
+    scores: Floats, positive: NDArray[np.bool_], sizes: Integers, k: int
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Average precision of each display (NaN without a positive), and whether a positive ties with a negative there.
+
+    Rows are not sorted. The distinct scores of a display's positives are its levels, most often one; each row is put at
+    the first level that it reaches, and how many rows stand at and above a level follows by counting.
+
+    Parameters
+    ----------
+    scores, positive : arrays, shape (rows,)
+        Rows of a display are adjacent.
+    sizes : array of int, shape (displays,)
+        Rows of each display.
+    k : int
+        Cut-off.
+    """
+    starts = np.cumsum(sizes) - sizes
+    display = np.repeat(np.arange(len(sizes)), sizes)
+    hits = np.flatnonzero(positive)
+    level_display, level = display[hits], scores[hits]
+    if (level_display[1:] == level_display[:-1]).any():
+        by_score = np.lexsort((level, -level_display))[::-1]  # unsigned scores cannot be negated
+        level_display, level = level_display[by_score], level[by_score]
+    distinct = np.ones(len(hits), bool)
+    distinct[1:] = (level[1:] != level[:-1]) | (level_display[1:] != level_display[:-1])
+    begins = np.flatnonzero(distinct)
+    level_display, level = level_display[begins], level[begins]
+
+    # A display's slots are its levels, highest first, and one for the rows below them all.
+    levels = np.bincount(level_display, minlength=len(sizes))
+    last = np.cumsum(levels + 1) - 1
+    slot = np.arange(len(level)) + level_display
+    threshold = np.full(last[-1] + 1, scores.min())  # the last slot of a display is reached by all
+    threshold[slot] = level
+
+    low, high = (last - levels)[display], last[display]
+    for _ in range(int(levels.max()).bit_length()):  # bisection; products, since np.where guesses each row's branch
+        middle = (low + high) >> 1
+        below = threshold[middle] > scores
+        low += (middle + 1 - low) * below
+        high = middle + (high - middle) * below
+    tied = np.bincount(low[np.flatnonzero(threshold[low] == scores)], minlength=len(threshold))[slot]  # m
+    first = np.cumsum(np.bincount(low, minlength=len(threshold)))[slot] - tied  # place of the block in the chunk
+    above = first - starts[level_display]  # a
+
+    positives = np.bincount(display[hits], minlength=len(sizes))
+    right = np.diff(begins, append=len(hits))  # t
+    before = begins - (np.cumsum(positives) - positives)[level_display]  # b
+    shown = np.clip(k - above, 0, tied)  # places of the block up to k
+    block = np.repeat(np.arange(len(level)), shown)
+    place = np.arange(len(block)) - np.repeat(np.cumsum(shown) - shown, shown)  # j - 1
+    t, m = right[block], tied[block]
+    within = place * (t - 1) / np.maximum(m - 1, 1)
+    gain = np.zeros(len(scores))
+    gain[first[block] + place] = t / m * (before[block] + 1 + within) / (above[block] + place + 1)
+
+    mixed = np.zeros(len(sizes), bool)
+    mixed[level_display[right < tied]] = True
+    precision = np.full(len(sizes), np.nan)
+    np.divide(np.add.reduceat(gain, starts), np.minimum(positives, k), out=precision, where=positives > 0)
+    return precision, mixed
 
 
 def area_under_curve(scores: Floats, labels: NDArray[Any]) -> float:
@@ -129,8 +185,11 @@ def area_under_curve(scores: Floats, labels: NDArray[Any]) -> float:
     hits, misses = int(positive.sum()), int((~positive).sum())
     if hits == 0 or misses == 0:
         raise ValueError("the area under the curve needs a positive and a negative")
-    ranks = rankdata(np.asarray(scores))
-    return float((ranks[positive].sum() - hits * (hits + 1) / 2) / (hits * misses))
+    scores = np.asarray(scores)
+    negatives, positives = np.sort(scores[~positive]), np.sort(scores[positive])  # sorted, their search is local
+    lower = int(np.searchsorted(negatives, positives, side="left").sum())
+    no_higher = int(np.searchsorted(negatives, positives, side="right").sum())
+    return (lower + no_higher) / 2 / (hits * misses)
 
 
 def log_loss(logits: Floats, labels: NDArray[Any]) -> float:

@@ -1,12 +1,22 @@
 """Ranking metrics against fractions worked by hand, a brute-force oracle, and scikit-free definitions."""
 
 import itertools
+import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import mannwhitneyu
 
+from seedstudy import metrics
 from seedstudy.metrics import area_under_curve, log_loss, mean_average_precision
+
+displays = st.lists(
+    st.lists(st.tuples(st.integers(-2, 2), st.booleans()), min_size=1, max_size=5), min_size=1, max_size=6
+).filter(lambda tables: any(label for rows in tables for _, label in rows))
 
 
 def average_precision(ranked: tuple[int, ...], k: int) -> Fraction:
@@ -76,9 +86,74 @@ def test_tied_share_counts_displays_where_a_positive_ties_a_negative():
     assert mean_average_precision(scores, labels, groups, 12).tied_share == pytest.approx(1 / 3)
 
 
+@settings(max_examples=150, derandomize=True, deadline=None)
+@given(displays, st.sampled_from([1, 2, 3, 12, 10**9]), st.sampled_from([1, 4, 2**16]), st.randoms())
+def test_map_is_the_mean_of_exact_expectations_in_any_order_and_chunk(tables, k, chunk, random):
+    numbers = random.sample(range(-50, 50), len(tables))
+    rows = [(number, *row) for number, table in zip(numbers, tables, strict=True) for row in table]
+    if random.random() < 0.5:
+        random.shuffle(rows)
+    groups, scores, labels = (np.array(column) for column in zip(*rows, strict=True))
+    counted = [list(zip(*table, strict=True)) for table in tables if any(label for _, label in table)]
+    expected = sum((expected_average_precision(s, y, min(k, 12)) for s, y in counted), Fraction(0)) / len(counted)
+    tied = sum(bool({s for s, y in table if y} & {s for s, y in table if not y}) for table in tables)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metrics, "CHUNK_ROWS", chunk)
+        found = mean_average_precision(scores, labels, groups, k)
+    assert found.value == pytest.approx(float(expected), abs=1e-15)
+    assert found.displays == len(counted)
+    assert found.tied_share == tied / len(counted)
+
+
+@pytest.mark.parametrize("k", [1, 12, 100])
+def test_map_of_large_displays_with_many_positives_without_ties(k):
+    rng = np.random.default_rng(8)
+    groups = np.repeat(rng.permutation(40), rng.integers(1, 80, 40))
+    scores, labels = rng.normal(size=len(groups)), rng.random(len(groups)) < 0.3
+    ranked = [labels[groups == g][np.argsort(-scores[groups == g])] for g in range(40)]
+    expected = [average_precision(tuple(map(int, labels)), k) for labels in ranked if labels.any()]
+    found = mean_average_precision(scores, labels, groups, k)
+    assert found.value == pytest.approx(float(sum(expected) / len(expected)), abs=1e-15)
+
+
+def test_map_has_the_same_bits_in_any_order_of_rows_and_chunks(monkeypatch):
+    rng = np.random.default_rng(9)
+    groups = np.repeat(np.arange(2000), rng.integers(1, 30, 2000))
+    scores, labels = rng.normal(size=len(groups)).round(1), rng.random(len(groups)) < 0.2
+    expected = mean_average_precision(scores, labels, groups, 12)
+    for chunk in (1, 1000):
+        monkeypatch.setattr(metrics, "CHUNK_ROWS", chunk)
+        assert mean_average_precision(scores, labels, groups, 12) == expected
+    assert mean_average_precision(scores[::-1], labels[::-1], groups[::-1], 12) == expected
+    order = rng.permutation(len(groups))
+    assert mean_average_precision(scores[order], labels[order], groups[order], 12) == expected
+
+
+def test_map_of_one_display_of_300_000_tied_rows_is_no_quadratic_work():
+    rows = 300_000
+    labels = np.zeros(rows)
+    labels[7] = 1
+    expected = (1 / np.arange(1, rows + 1)).sum() / rows
+    found = mean_average_precision(np.zeros(rows), labels, np.zeros(rows, int), 10**9)
+    assert found.value == pytest.approx(expected, rel=1e-12)
+    every = mean_average_precision(np.arange(rows), np.ones(rows), np.zeros(rows, int), 10**9)
+    assert every.value == pytest.approx(1, abs=1e-12)
+
+
+def test_map_orders_unsigned_scores():
+    assert mean_average_precision(np.array([0, 5, 3], np.uint8), np.array([1, 0, 1]), np.zeros(3, int), 3).value == (
+        pytest.approx((1 / 2 + 2 / 3) / 2)
+    )
+
+
+def test_tied_share_counts_a_tie_below_the_cut_off():
+    found = mean_average_precision(np.array([9, 8, 1, 1.0]), np.array([0, 0, 1, 0]), np.zeros(4, int), 1)
+    assert (found.value, found.tied_share) == (0, 1)
+
+
 @pytest.mark.parametrize(
     ("scores", "labels", "groups", "k"),
-    [([1.0], [1, 0], [0, 0], 3), ([np.nan], [1], [0], 3), ([1.0], [1], [0], 0), ([1.0], [0], [0], 3)],
+    [([], [], [], 3), ([1.0], [1, 0], [0, 0], 3), ([np.nan], [1], [0], 3), ([1.0], [1], [0], 0), ([1.0], [0], [0], 3)],
 )
 def test_map_refuses_what_has_no_answer(scores, labels, groups, k):
     with pytest.raises(ValueError, match=r"rows|row each|finite|at least|positive"):
@@ -88,6 +163,20 @@ def test_map_refuses_what_has_no_answer(scores, labels, groups, k):
 def test_auc_is_the_share_of_ordered_pairs():
     # Pairs (positive, negative): (3, 1), (3, 2), (2, 1) won, (2, 2) tied: 3.5 of 4.
     assert area_under_curve(np.array([3, 2, 1, 2.0]), np.array([1, 1, 0, 0])) == 3.5 / 4
+
+
+def test_auc_is_scipys_mann_whitney_statistic_to_the_bit():
+    rng = np.random.default_rng(10)
+    for decimals in (0, 1, 2, 15):
+        scores, labels = rng.normal(size=5000).round(decimals), rng.random(5000) < 0.2
+        pairs = int(labels.sum()) * int((~labels).sum())
+        expected = mannwhitneyu(scores[labels], scores[~labels], method="asymptotic").statistic / pairs
+        assert area_under_curve(scores, labels) == expected
+
+
+def test_metrics_do_not_wait_for_scipy():
+    code = "import sys, seedstudy.metrics; sys.exit('scipy' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_log_loss_is_the_negative_log_likelihood_and_does_not_overflow():
