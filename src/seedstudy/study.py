@@ -87,6 +87,16 @@ class Training(_Block):
     loss_scale: LossScale = LossScale()
 
 
+class Benchmark(_Block):
+    """What the benchmark mode times; it determines nothing of a run."""
+
+    training_batches: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
+    inference_batches: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
+    warmup_steps: PositiveInt
+    steps: PositiveInt
+    repeats: PositiveInt
+
+
 class PlanDocument(_Block):
     """The YAML file as written."""
 
@@ -105,6 +115,7 @@ class PlanDocument(_Block):
     training: Training
     model: ModelConfig
     data: DataSource
+    benchmark: Benchmark | None = None
 
 
 @dataclass(frozen=True)
@@ -300,12 +311,18 @@ def _check_axes(plan: Plan) -> None:
 
 
 def _check_batches(plan: Plan) -> None:
-    for key in ("global_batch", "evaluation_batch"):
-        batch = getattr(plan.training, key)
-        for workers in plan.axes.workers:
+    batches: dict[str, tuple[int, ...]] = {
+        "training.global_batch": (plan.training.global_batch,),
+        "training.evaluation_batch": (plan.training.evaluation_batch,),
+    }
+    if plan.benchmark is not None:
+        batches["benchmark.training_batches"] = plan.benchmark.training_batches
+        batches["benchmark.inference_batches"] = plan.benchmark.inference_batches
+    for key, sizes in batches.items():
+        for batch, workers in itertools.product(sizes, plan.axes.workers):
             # A rank's dropout starts at a whole block of random numbers.
             if batch % workers:
-                raise UserError(f"{plan.path}: training.{key}", f"{batch} is not a multiple of {workers} workers")
+                raise UserError(f"{plan.path}: {key}", f"{batch} is not a multiple of {workers} workers")
 
 
 def _check_families(plan: Plan) -> None:

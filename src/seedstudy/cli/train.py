@@ -62,6 +62,39 @@ def train(
 
 
 @app.command()
+def benchmark(
+    plan: PlanOption,
+    configuration: Annotated[str, typer.Option(help="Id, as x86_64_v3-fp32-xla-1w.")],
+    data: Annotated[Path, typer.Option(help="Prepared data.")],
+    output: Annotated[Path, typer.Option(help="JSON file to write: one object for each kind and batch.")],
+) -> None:
+    """Time training and inference of one configuration, as the plan's section `benchmark` says.
+
+    Nothing else should run on the machine. A rank that dies exits 1.
+
+    Example: seedstudy benchmark --plan PLAN --configuration x86_64_v3-fp32-xla-1w --data DATA --output timed.json
+    """
+    from seedstudy.errors import UserError
+    from seedstudy.hardware import missing_hardware
+    from seedstudy.study import load_plan
+    from seedstudy.training.job import BenchmarkJob, commit
+    from seedstudy.training.launch import RankDied, launch
+
+    checked = load_plan(plan)
+    if checked.benchmark is None:
+        raise UserError(f"{plan}: benchmark", "is missing; docs/plan.md has its keys")
+    lacking = missing_hardware(checked, checked.configuration(configuration))
+    if lacking:
+        raise UserError(f"{plan}: {configuration}", lacking)
+    job = BenchmarkJob(plan=plan, configuration=configuration, data=data, commit=commit(), output=output)
+    try:
+        launch(job, module="seedstudy.training.benchmark")
+    except RankDied as death:
+        print(f"\nseedstudy: {configuration}: {death}", file=sys.stderr)
+        raise typer.Exit(1) from death
+
+
+@app.command()
 def collect(
     plan: PlanOption,
     ledger: Annotated[Path, typer.Option(help="Root of the ledgers.")],

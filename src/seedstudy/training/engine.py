@@ -75,7 +75,7 @@ class Engine:
         self.network, self.ranks, self.training, self._valid = network, ranks, training, dataset.valid
         self.compute = compute_dtype(configuration.compute_type)
         self.compiled = configuration.xla
-        self.rows = dataset.train.rows
+        self.rows, self.valid_rows = dataset.train.rows, dataset.valid.rows
         self.steps_per_epoch = math.ceil(self.rows / training.global_batch)
         self.local_batch = training.global_batch // ranks.size
         self.first_row = ranks.rank * self.local_batch
@@ -116,10 +116,9 @@ class Engine:
         """
         self.reset(seed)
         outcome = Outcome()
-        key = tf.constant(seed, tf.uint64)
         for epoch in range(self.training.epochs):
             began = time.perf_counter()
-            loss = float(self._epoch(key, tf.constant(epoch, tf.int64)))
+            loss = self.pass_over(seed, epoch)
             trained = time.perf_counter()
             # Each rank saw other rows: only their average is the same decision everywhere.
             loss = float(self.ranks.gather(np.array(loss)).mean())
@@ -170,6 +169,18 @@ class Engine:
         another order.
         """
         return self.network.unpack(tf.gather(self._train, rows))
+
+    def scores_of(self, rows: Any) -> Any:
+        """Logits of rows of the resident evaluation set, by this rank alone."""
+        return self.score(self.network.unpack(tf.gather(self._evaluate, rows)))
+
+    def pass_over(self, seed: int, epoch: int) -> float:
+        """Train an epoch and return this rank's mean loss; what `train` does without its evaluation."""
+        return float(self._epoch(tf.constant(seed, tf.uint64), tf.constant(epoch, tf.int64)))
+
+    def state_size(self, group: str) -> int:
+        """Numbers that the optimiser of a group keeps."""
+        return sum(math.prod(variable.shape) for variable in self._optimizers[group].keras.variables)
 
     def _draw_weights(self, seed: Any) -> dict[str, Any]:
         return {p.name: _initial(p, seed, member) for member, p in enumerate(self.network.parameters)}

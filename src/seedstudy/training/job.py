@@ -1,4 +1,4 @@
-"""A training job: some seeds of one configuration, as the launcher hands it to each rank."""
+"""What the launcher hands to each rank: some seeds of one configuration to train, or the configuration to time."""
 
 from __future__ import annotations
 
@@ -16,17 +16,15 @@ from seedstudy.runs import Epoch, RunRecord, Status
 from seedstudy.study import ROOT, Configuration, Plan, load_plan, usable_cores
 
 
-class Job(BaseModel):
+class Task(BaseModel):
     """What a rank is told on its standard input.
 
     Attributes
     ----------
-    plan, data, ledger : Path
-        Plan file, folder of the prepared data, root of the ledgers.
+    plan, data : Path
+        Plan file, folder of the prepared data.
     configuration : str
         Id of the configuration.
-    seeds : tuple of int
-        In the order of training.
     commit : str
         Commit of the code, for the records.
     """
@@ -35,15 +33,34 @@ class Job(BaseModel):
 
     plan: Path
     configuration: str
-    seeds: tuple[int, ...]
     data: Path
-    ledger: Path
     commit: str
 
     def resolve(self) -> tuple[Plan, Configuration]:
         """The plan and the configuration that the job names."""
         plan = load_plan(self.plan)
         return plan, plan.configuration(self.configuration)
+
+
+class Job(Task):
+    """Some seeds to train.
+
+    Attributes
+    ----------
+    seeds : tuple of int
+        In the order of training.
+    ledger : Path
+        Root of the ledgers.
+    """
+
+    seeds: tuple[int, ...]
+    ledger: Path
+
+
+class BenchmarkJob(Task):
+    """A configuration to time, into the JSON file `output`."""
+
+    output: Path
 
 
 def record(

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from seedstudy.training.job import Job, environment
+from seedstudy.training.job import Task, environment
 
 POLL_SECONDS = 0.05
 GRACE_SECONDS = 5.0
@@ -35,7 +35,7 @@ class RankDied(Exception):
         self.bad_input = code == BAD_INPUT
 
 
-def launch(job: Job, module: str = "seedstudy.training.rank") -> None:
+def launch(job: Task, module: str = "seedstudy.training.rank") -> None:
     """Run a job on its ranks, each a process of its own with the switches of the configuration.
 
     Parameters
@@ -58,7 +58,7 @@ def launch(job: Job, module: str = "seedstudy.training.rank") -> None:
             _wait(ranks)
 
 
-def _start(module: str, variables: dict[str, str], job: Job) -> subprocess.Popen[str]:
+def _start(module: str, variables: dict[str, str], job: Task) -> subprocess.Popen[str]:
     rank = subprocess.Popen([sys.executable, "-m", module], env=variables, stdin=subprocess.PIPE, text=True)
     assert rank.stdin is not None
     try:

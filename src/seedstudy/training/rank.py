@@ -8,37 +8,55 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from seedstudy.errors import UserError
 from seedstudy.runs import Ledger
-from seedstudy.study import Configuration, Plan
-from seedstudy.training.job import Job, provenance, record
+from seedstudy.study import Configuration, Plan, Training
+from seedstudy.training.job import Job, Task, provenance, record
 from seedstudy.training.launch import BAD_INPUT
 
 if TYPE_CHECKING:
     from seedstudy.data.loading import Dataset
     from seedstudy.training.engine import Engine
 
+AnyTask = TypeVar("AnyTask", bound=Task)
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 def main() -> None:
     """Train the seeds of a job, and keep each record as soon as its seed is done."""
+    serve(Job, _train)
+
+
+def serve(kind: type[AnyTask], work: Callable[[AnyTask], None]) -> None:
+    """Do what standard input says, for as long as the launcher lives; bad input is one line and an exit code."""
     _die_with_launcher()
-    job = Job.model_validate_json(sys.stdin.read())
+    task = kind.model_validate_json(sys.stdin.read())
     try:
-        _train(job)
+        work(task)
     except UserError as error:
         print(f"seedstudy: {error}", file=sys.stderr)
         sys.exit(BAD_INPUT)
 
 
-def build_engine(plan: Plan, configuration: Configuration, data: Path) -> tuple[Engine, Dataset]:
-    """Set this rank up as the configuration asks, and bind the model to the prepared data."""
+def build_engine(
+    plan: Plan, configuration: Configuration, data: Path, training: Training | None = None
+) -> tuple[Engine, Dataset]:
+    """Set this rank up as the configuration asks, and bind the model to the prepared data.
+
+    Parameters
+    ----------
+    plan, configuration
+        What is asked for.
+    data : Path
+        Folder of the prepared data.
+    training : Training, optional
+        In place of the plan's.
+    """
     architecture = plan.architectures[configuration.architecture]
 
     # Slow to load, and only now wanted: the environment is set, the job is known to be sound.
@@ -54,7 +72,8 @@ def build_engine(plan: Plan, configuration: Configuration, data: Path) -> tuple[
     prepare(configuration, architecture, plan.threads_per_worker, int(os.environ.get("HOROVOD_LOCAL_RANK", "0")))
     ranks = Communicator(configuration.workers, plan.training.gradient_compression)
     dataset = load(data)
-    return Engine(WideDeep(plan.model, dataset.spec), dataset, configuration, plan.training, ranks), dataset
+    network = WideDeep(plan.model, dataset.spec)
+    return Engine(network, dataset, configuration, training or plan.training, ranks), dataset
 
 
 def _train(job: Job) -> None:

@@ -1,0 +1,175 @@
+"""Times training and inference of a configuration: `python -m seedstudy.training.benchmark`, as a rank.
+
+Warm-up, then repeats of some steps; of several ranks the slowest counts. Each time stands beside the work of it that
+cannot be left out, timed in the same process.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import math
+import statistics
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from seedstudy.documents import write_atomically
+from seedstudy.study import Configuration, Plan
+from seedstudy.training.job import BenchmarkJob, machine
+from seedstudy.training.rank import build_engine, serve
+
+if TYPE_CHECKING:
+    from seedstudy.study import Benchmark
+    from seedstudy.training.engine import Engine
+
+SEED = 0
+WARMUP_CALLS = 3
+
+
+def main() -> None:
+    """Time one configuration at each batch of its plan and write the rows, one a kind and batch."""
+    serve(BenchmarkJob, _measure)
+
+
+def _measure(job: BenchmarkJob) -> None:
+    plan, configuration = job.resolve()
+    rows = []
+    for batch in _benchmark(plan).training_batches:
+        engine = _engine(plan, configuration, job, batch)
+        rows.append(_row(configuration, "training", batch, _training(engine, plan)))
+        _say(engine, rows[-1])
+        # The tensors of one batch size would else lie beside those of the next.
+        del engine
+        gc.collect()
+    engine = _engine(plan, configuration, job, plan.training.global_batch)
+    for batch in _benchmark(plan).inference_batches:
+        rows.append(_row(configuration, "inference", batch, _inference(engine, plan, batch)))
+        _say(engine, rows[-1])
+    if engine.ranks.rank == 0:
+        origin = {"commit": job.commit, "machine": machine(), "date": f"{datetime.now(UTC):%Y-%m-%d}"}
+        write_atomically(job.output, json.dumps([row | origin for row in rows], indent=1) + "\n")
+
+
+def _benchmark(plan: Plan) -> Benchmark:
+    assert plan.benchmark is not None, "the command has checked this"
+    return plan.benchmark
+
+
+def _engine(plan: Plan, configuration: Configuration, job: BenchmarkJob, batch: int) -> Engine:
+    training = plan.training.model_copy(update={"global_batch": batch})
+    engine, _ = build_engine(plan, configuration, job.data, training)
+    engine.reset(SEED)
+    return engine
+
+
+def _training(engine: Engine, plan: Plan) -> dict[str, Any]:
+    from seedstudy.training.limit import memory_seconds, products_seconds, seconds
+
+    wanted, an_epoch = _benchmark(plan), engine.steps_per_epoch
+    for epoch in range(math.ceil(wanted.warmup_steps / an_epoch)):
+        engine.pass_over(SEED, epoch % plan.training.epochs)
+    epochs = math.ceil(wanted.steps / an_epoch)
+
+    def some_epochs() -> None:
+        for epoch in range(epochs):
+            engine.pass_over(SEED, epoch % plan.training.epochs)
+
+    times = [_slowest(engine, seconds(some_epochs)) for _ in range(wanted.repeats)]
+    steps = epochs * an_epoch
+    products = products_seconds(engine.network.parameters, engine.local_batch, engine.compute, backward=True)
+    memory = memory_seconds(engine)
+    step = statistics.median(times) / steps
+    return {
+        "steps": steps,
+        **_throughput(times, steps * engine.training.global_batch),
+        "step_seconds": step,
+        "products_seconds": products,
+        "memory_seconds": memory,
+        "limit_seconds": products + memory,
+        "share_of_limit": (products + memory) / step,
+        "exchange_seconds": _exchange(engine) if engine.ranks.size > 1 else None,
+    }
+
+
+def _inference(engine: Engine, plan: Plan, batch: int) -> dict[str, Any]:
+    from seedstudy.training.limit import products_seconds, seconds
+
+    wanted, share = _benchmark(plan), batch // engine.ranks.size
+    rows = np.arange(share, dtype=np.int32) % engine.valid_rows
+
+    def call() -> None:
+        engine.scores_of(rows).numpy()
+
+    for _ in range(WARMUP_CALLS):
+        call()
+    times = np.array([[_slowest(engine, seconds(call)) for _ in range(wanted.steps)] for _ in range(wanted.repeats)])
+    products = products_seconds(engine.network.parameters, share, engine.compute, backward=False)
+    step = float(np.median(times))
+    percentiles = np.percentile(times, [50, 90, 95, 99])
+    return {
+        "steps": wanted.steps,
+        **_throughput(times.sum(axis=1).tolist(), wanted.steps * batch),
+        "step_seconds": step,
+        "latency_mean": float(times.mean()),
+        **{f"latency_p{level}": float(value) for level, value in zip((50, 90, 95, 99), percentiles, strict=True)},
+        "products_seconds": products,
+        "limit_seconds": products,
+        "share_of_limit": products / step,
+    }
+
+
+def _throughput(times: list[float], rows: int) -> dict[str, Any]:
+    rates = [rows / time for time in times]
+    return {
+        "repeats": len(times),
+        "samples_per_second": statistics.median(rates),
+        "samples_per_second_low": min(rates),
+        "samples_per_second_high": max(rates),
+    }
+
+
+def _exchange(engine: Engine) -> float:
+    """Seconds in which ranks average the gradient of a step, alone."""
+    import tensorflow as tf
+
+    from seedstudy.training.limit import typical
+
+    batch = engine.local_batch_of(tf.range(engine.local_batch) % engine.rows)
+    _, gradient = engine.gradients(batch, engine.noise(tf.constant(SEED, tf.uint64), tf.constant(0, tf.int64)))
+    average = tf.function(engine.average, autograph=False)
+    return _slowest(engine, typical(lambda: average(gradient, batch).flat.numpy()))
+
+
+def _slowest(engine: Engine, time: float) -> float:
+    """The largest of all ranks' times; also makes them start the next together."""
+    return float(engine.ranks.gather(np.array(time)).max())
+
+
+def _row(configuration: Configuration, kind: str, batch: int, measured: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "configuration": configuration.id,
+        "architecture": configuration.architecture,
+        "precision": configuration.precision,
+        "xla": configuration.xla,
+        "workers": configuration.workers,
+        "kind": kind,
+        "batch": batch,
+        **measured,
+    }
+
+
+def _say(engine: Engine, row: dict[str, Any]) -> None:
+    if engine.ranks.rank == 0:
+        print(
+            f"{row['configuration']} {row['kind']}, batch {row['batch']}: {row['samples_per_second']:,.0f} samples/s "
+            f"({row['samples_per_second_low']:,.0f} to {row['samples_per_second_high']:,.0f}), "
+            f"{100 * row['share_of_limit']:.0f} % of the limit",
+            file=sys.stderr,
+        )
+
+
+if __name__ == "__main__":
+    main()
