@@ -25,7 +25,7 @@ def keys(model, prefix=""):
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             yield from keys(kind, f"{path}.")
         elif blocks:
-            yield from keys(blocks[0], f"{path}.<name>." if origin is dict else f"{path}[].")
+            yield from keys(blocks[0], path + {dict: ".<name>.", tuple: "[]."}.get(origin, "."))
         else:
             yield path, field.default
 

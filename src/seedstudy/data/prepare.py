@@ -24,6 +24,7 @@ from seedstudy.data.source import (
     MovieLens100K,
     Outbrain,
     ParquetData,
+    Synthetic,
 )
 from seedstudy.data.spec import FeatureSpec, Multihot, SplitFile, save_spec
 from seedstudy.documents import sha256_file, write_atomically
@@ -119,7 +120,7 @@ def prepare(
 
 def _prepare(source: DataSource, work: Path, raw: Path | None, progress: Callable[[str], None]) -> Prepared:
     # Imported here: the sources need `Prepared`.
-    from seedstudy.data import movielens, outbrain
+    from seedstudy.data import movielens, outbrain, synthetic
     from seedstudy.data.generator import generate
 
     match source:
@@ -136,6 +137,9 @@ def _prepare(source: DataSource, work: Path, raw: Path | None, progress: Callabl
             source.recipe()  # Refuses a specification without checksums before anything is read.
             progress(f"data: checking {source.spec}")
             return _from_dataset(load_described(source.spec))
+        case Synthetic():
+            progress(f"data: drawing {source.rows:,} + {source.valid_rows:,} random rows")
+            return synthetic.prepare(source)
         case _:
             assert_never(source)
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo
 
-from seedstudy.data.spec import FeatureSpec
+from seedstudy.data.spec import FeatureSpec, Multihot
 from seedstudy.documents import load_document, sha256_file
 from seedstudy.errors import UserError
 
@@ -139,7 +139,37 @@ class ParquetData(_Source):
         }
 
 
+class Synthetic(_Source):
+    """Random rows of given shapes, with nothing to learn in them: to time a model at its full size.
+
+    Parameters
+    ----------
+    rows, valid_rows : int
+        Rows of the two splits.
+    numeric : int
+        Numeric columns.
+    onehot : dict of str to int
+        Categorical columns and their cardinalities.
+    multihot : dict of str to Multihot
+        The same of lists.
+    seed : int
+        Seed of all values.
+    """
+
+    source: Literal["synthetic"]
+    rows: Annotated[int, Field(ge=1)]
+    valid_rows: Annotated[int, Field(ge=1)]
+    numeric: Annotated[int, Field(ge=0)]
+    onehot: dict[str, Annotated[int, Field(ge=1)]]
+    multihot: dict[str, Multihot] = {}
+    seed: Uint32 = 0
+
+    def recipe(self) -> dict[str, Any]:
+        """Return what determines the prepared values, fit for JSON."""
+        return {"version": RECIPE_VERSION, **self.model_dump()}
+
+
 DataSource = Annotated[
-    GeneratedOutbrain | Outbrain | MovieLens100K | ParquetData,
+    GeneratedOutbrain | Outbrain | MovieLens100K | ParquetData | Synthetic,
     Field(discriminator="source"),
 ]
