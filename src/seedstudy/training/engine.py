@@ -87,6 +87,7 @@ class Engine:
             optimizer.keras.build([self.weights.flat[group]])
         self._rates = {group: tf.constant(optimizer.rates) for group, optimizer in self._optimizers.items()}
         self._built_state = [(v, v.numpy()) for o in self._optimizers.values() for v in o.keras.variables]
+        self.unpack = tf.function(network.unpack, jit_compile=self.compiled, autograph=False)
         self.gradients = tf.function(self._gradients, jit_compile=self.compiled, autograph=False)
         self.update = tf.function(self._apply, jit_compile=self.compiled, autograph=False)
         self.score = tf.function(self._forward, jit_compile=self.compiled, autograph=False)
@@ -166,10 +167,10 @@ class Engine:
     def local_batch_of(self, rows: Any) -> dict[str, Any]:
         """Rows of the resident training set, as this rank's batch.
 
-        Taken apart outside the compiled part: merged by XLA into what reads it, a batch would have its sums rounded in
+        Taken apart by a function of its own: merged by XLA into what reads it, a batch would have its sums rounded in
         another order.
         """
-        return self.network.unpack(tf.gather(self._train, rows))
+        return self.unpack(tf.gather(self._train, rows))
 
     def _draw_weights(self, seed: Any) -> dict[str, Any]:
         return {p.name: _initial(p, seed, member) for member, p in enumerate(self.network.parameters)}
@@ -233,12 +234,12 @@ class Engine:
         for index in tf.range(whole):
             start = index * batch + self.ranks.rank * share
             words = tf.ensure_shape(self._evaluate[start : start + share], shape)
-            scores = scores.write(index, self.score(self.network.unpack(words)))
+            scores = scores.write(index, self.score(self.unpack(words)))
         if whole < steps:
             # Shapes stay fixed: the last batch is filled with the last row.
             places = whole * batch + self.ranks.rank * share + tf.range(share)
             rows = tf.minimum(places, self._valid.rows - 1)
-            scores = scores.write(whole, self.score(self.network.unpack(tf.gather(self._evaluate, rows))))
+            scores = scores.write(whole, self.score(self.unpack(tf.gather(self._evaluate, rows))))
         return tf.reshape(scores.stack(), [steps, share])
 
     def _proof(self, value: Any) -> Any:
