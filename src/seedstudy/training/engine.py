@@ -87,6 +87,7 @@ class Engine:
             optimizer.keras.build(self.weights.variables(group))
         self._rates = {group: tf.constant(optimizer.rates) for group, optimizer in self._optimizers.items()}
         self._built_state = [(v, v.numpy()) for o in self._optimizers.values() for v in o.keras.variables]
+        self.unpack = tf.function(network.unpack, jit_compile=self.compiled, autograph=False)
         self.gradients = tf.function(self._gradients, jit_compile=self.compiled, autograph=False)
         self.update = tf.function(self._apply, jit_compile=self.compiled, autograph=False)
         self.score = tf.function(self._forward, jit_compile=self.compiled, autograph=False)
@@ -165,14 +166,14 @@ class Engine:
     def local_batch_of(self, rows: Any) -> dict[str, Any]:
         """Rows of the resident training set, as this rank's batch.
 
-        Taken apart outside the compiled part: merged by XLA into what reads it, a batch would have its sums rounded in
+        Taken apart by a function of its own: merged by XLA into what reads it, a batch would have its sums rounded in
         another order.
         """
-        return self.network.unpack(tf.gather(self._train, rows))
+        return self.unpack(tf.gather(self._train, rows))
 
     def scores_of(self, rows: Any) -> Any:
         """Logits of rows of the resident evaluation set, by this rank alone."""
-        return self.score(self.network.unpack(tf.gather(self._evaluate, rows)))
+        return self.score(self.unpack(tf.gather(self._evaluate, rows)))
 
     def pass_over(self, seed: int, epoch: int) -> float:
         """Train an epoch and return this rank's mean loss; what `train` does without its evaluation."""
@@ -250,7 +251,7 @@ class Engine:
         whole, remaining = divmod(self._valid.rows, batch)
 
         def score(words: Any) -> Any:
-            return self.score(self.network.unpack(tf.ensure_shape(words, [share, self._evaluate.shape[1]])))
+            return self.score(self.unpack(tf.ensure_shape(words, [share, self._evaluate.shape[1]])))
 
         def one_batch(index: Any) -> Any:
             start = index * batch + self.ranks.rank * share

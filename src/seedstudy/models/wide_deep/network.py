@@ -123,7 +123,8 @@ class WideDeep:
         """Numeric features, rows of the wide vector in the order of the lookups, and the label."""
         first_id = 1 + self._numbers
         ids = tf.bitcast(words[:, first_id:], tf.int32)
-        rows = tf.gather(ids, self._order, axis=1) + tf.constant(self._starts, tf.int32)
+        # Columns change places as whole rows of memory: a gather along the other axis goes id by id.
+        rows = tf.transpose(tf.gather(tf.transpose(ids), self._order)) + tf.constant(self._starts)
         return {"numeric": words[:, 1:first_id], "rows": rows, "label": words[:, 0]}
 
     def looked_up(self, batch: Mapping[str, Any], table: str) -> Any:
