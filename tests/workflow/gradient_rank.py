@@ -24,7 +24,7 @@ def main():
     noise = engine.noise(key, tf.constant(0, tf.int64))
     batch = engine.local_batch_of(tf.gather(order, places))
     _, gradient = engine.gradients(batch, noise)
-    averaged = engine.weights.named(engine.average(gradient, batch))
+    averaged = engine.weights.named(engine.average(gradient))
     if engine.ranks.rank == 0:
         np.savez(job.ledger / f"{configuration.id}.npz", *(array.numpy() for array in averaged.values()))
 

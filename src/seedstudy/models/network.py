@@ -60,9 +60,6 @@ class Network(Protocol):
     def unpack(self, words: Any) -> dict[str, Any]:
         """A batch from its words, float32 of shape (rows, words of a row), laid out as `Split.words`."""
 
-    def looked_up(self, batch: Mapping[str, Any], table: str) -> Any:
-        """Rows of an embedding table that a batch looks up, int32 of shape (rows of the batch, lookups)."""
-
     def logits(self, values: Mapping[str, Any], batch: Mapping[str, Any], compute: Any, dropout: Dropout | None) -> Any:
         """Forward pass: float32 logits of shape (rows,); products in the type `compute`."""
 

@@ -140,7 +140,7 @@ def _exchange(engine: Engine) -> float:
     batch = engine.local_batch_of(tf.range(engine.local_batch) % engine.rows)
     _, gradient = engine.gradients(batch, engine.noise(tf.constant(SEED, tf.uint64), tf.constant(0, tf.int64)))
     average = tf.function(engine.average, autograph=False)
-    return _slowest(engine, typical(lambda: average(gradient, batch).flat.numpy()))
+    return _slowest(engine, typical(lambda: average(gradient).flat.numpy()))
 
 
 def _slowest(engine: Engine, time: float) -> float:

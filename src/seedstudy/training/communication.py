@@ -13,6 +13,8 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
+from seedstudy.training.weights import Rows
+
 
 class Communicator:
     """The ranks of one training.
@@ -48,28 +50,30 @@ class Communicator:
             return tensor
         return tf.cast(self._hvd.allreduce(self._sent(tensor), op=self._hvd.Average, name="gradient"), tensor.dtype)
 
-    def average_rows(self, table: Any, rows: Any, name: str) -> Any:
-        """Mean over ranks of a large matrix that is zero outside some rows; usable as `average`.
+    def average_rows(self, rows: Rows, name: str) -> Rows:
+        """Mean over ranks of a matrix that is zero outside some rows; usable as `average`.
 
-        Only those rows travel. They are summed in the order of the ranks, so that every rank finds the same bits.
+        Each of those rows travels once. They are laid side by side in the order of the ranks, so that all ranks add
+        them up alike, and filled up to a fixed number, since compiled code wants fixed shapes.
 
         Parameters
         ----------
-        table : tensor of float32, shape (n, width)
-        rows : tensor of int32
-            Rows that may differ from zero on this rank, repeats allowed.
+        rows : Rows
+            As many on every rank.
         name : str
             Of the matrix, the same on all ranks.
         """
         if self.size == 1:
-            return table
-        own, _ = tf.unique(tf.reshape(rows, [-1]))
-        found = self._hvd.allgather(own, name=f"{name}/rows")
-        values = self._hvd.allgather(self._sent(tf.gather(table, own)), name=f"{name}/values")
-        every, place = tf.unique(found)
-        total = tf.math.unsorted_segment_sum(tf.cast(values, table.dtype), place, tf.size(every))
-        # Rows of this rank are among them: what it had there is replaced.
-        return tf.tensor_scatter_nd_update(table, every[:, tf.newaxis], total / self.size)
+            return rows
+        own, place = tf.unique(rows.places)
+        values = tf.math.unsorted_segment_sum(rows.values, place, tf.size(own))
+        places = self._hvd.allgather(own, name=f"{name}/places")
+        values = self._hvd.allgather(self._sent(values), name=f"{name}/values")
+        count = self.size * rows.places.shape[0]
+        missing = count - tf.size(places)
+        values = tf.pad(tf.cast(values, rows.values.dtype) / self.size, [[0, missing], [0, 0]])
+        places = tf.pad(places, [[0, missing]], constant_values=-1)
+        return Rows(tf.ensure_shape(places, [count]), tf.ensure_shape(values, [count, rows.values.shape[1]]))
 
     def gather(self, array: NDArray[Any]) -> NDArray[Any]:
         """Arrays of all ranks, shape (ranks, *shape of one)."""

@@ -210,12 +210,9 @@ class Engine:
             scaled = self.scaler.scaled(loss)
         return self._proof(loss), self.weights.flatten(tape.gradient(scaled, arrays))
 
-    def average(self, gradient: Gradient, batch: dict[str, Any]) -> Gradient:
+    def average(self, gradient: Gradient) -> Gradient:
         """Mean over ranks of the gradients of their batches."""
-        tables = {
-            name: self.ranks.average_rows(table, self.network.looked_up(batch, name), name)
-            for name, table in gradient.tables.items()
-        }
+        tables = {name: self.ranks.average_rows(rows, name) for name, rows in gradient.tables.items()}
         return Gradient(self.ranks.average(gradient.flat), tables)
 
     def _apply(self, gradient: Gradient, rates: dict[str, Any]) -> None:
@@ -236,7 +233,7 @@ class Engine:
             places = index * self.training.global_batch + self.first_row + tf.range(self.local_batch)
             batch = self.local_batch_of(tf.gather(order, places % self.rows))
             loss, gradient = self.gradients(batch, self.noise(key, step))
-            self.update(self.average(gradient, batch), {group: rates[step] for group, rates in self._rates.items()})
+            self.update(self.average(gradient), {group: rates[step] for group, rates in self._rates.items()})
             return index + 1, total + loss
 
         _, total = tf.while_loop(lambda index, _: index < self.steps_per_epoch, one_step, (0, 0.0))

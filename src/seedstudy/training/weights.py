@@ -19,6 +19,20 @@ from numpy.typing import NDArray
 from seedstudy.models.network import Parameter
 
 
+class Rows(NamedTuple):
+    """A matrix that is zero outside some rows.
+
+    Attributes
+    ----------
+    places : tensor, int32 of shape (n,)
+        Which rows; one that stands there repeatedly is the sum of its values, a negative one is none.
+    values : tensor, float32 of shape (n, width)
+    """
+
+    places: Any
+    values: Any
+
+
 class Gradient(NamedTuple):
     """A gradient with respect to all parameters.
 
@@ -26,11 +40,12 @@ class Gradient(NamedTuple):
     ----------
     flat : tensor, float32 of shape (size of all arrays but tables,)
         Group by group, each array raveled.
-    tables : dict of str to tensor, each of the shape of its table
+    tables : dict of str to Rows
+        Of each table the rows that a batch looked up.
     """
 
     flat: Any
-    tables: dict[str, Any]
+    tables: dict[str, Rows]
 
 
 class Weights:
@@ -74,8 +89,9 @@ class Weights:
 
     def gradients(self, gradient: Gradient) -> dict[str, list[Any]]:
         """By group, a tensor for each of its `variables`."""
+        tables = self._whole(gradient.tables)
         return {
-            group: [part, *(gradient.tables[name] for name in self._tables.get(group, []))]
+            group: [part, *(tables[name] for name in self._tables.get(group, []))]
             for group, part in self._split(gradient.flat).items()
         }
 
@@ -84,27 +100,35 @@ class Weights:
         return self._named(self.flat, self.tables)
 
     def named(self, gradient: Gradient) -> dict[str, Any]:
-        """An array for each parameter by name; inverse of `flatten`."""
-        return self._named(self._split(gradient.flat), gradient.tables)
+        """A gradient's array for each parameter by name."""
+        return self._named(self._split(gradient.flat), self._whole(gradient.tables))
 
     def flatten(self, arrays: Mapping[str, Any]) -> Gradient:
-        """Join an array for each parameter, which may be given by rows, as those of embeddings are."""
-        order = [member.name for members in self._groups.values() for member in members]
-        flat = tf.concat([tf.reshape(tf.convert_to_tensor(arrays[name]), [-1]) for name in order], axis=0)
-        return Gradient(flat, {name: tf.convert_to_tensor(arrays[name]) for name in self.tables})
+        """A gradient from what differentiation gives for each parameter; of a table, `tf.IndexedSlices`."""
+        tables = {name: Rows(tf.cast(arrays[name].indices, tf.int32), arrays[name].values) for name in self.tables}
+        return Gradient(self._joined(arrays), tables)
 
     def assign(self, arrays: Mapping[str, Any]) -> None:
         """Set every parameter."""
-        joined = self.flatten(arrays)
-        for group, part in self._split(joined.flat).items():
+        for group, part in self._split(self._joined(arrays)).items():
             self.flat[group].assign(part)
-        for name, table in joined.tables.items():
-            self.tables[name].assign(table)
+        for name, table in self.tables.items():
+            table.assign(arrays[name])
 
     def numpy(self) -> dict[str, NDArray[np.float32]]:
         """Values by name, in the order of the parameters."""
         values = {name: array.numpy() for name, array in self.arrays().items()}
         return {name: values[name] for name in self._names}
+
+    def _joined(self, arrays: Mapping[str, Any]) -> Any:
+        order = [member.name for members in self._groups.values() for member in members]
+        return tf.concat([tf.reshape(tf.convert_to_tensor(arrays[name]), [-1]) for name in order], axis=0)
+
+    def _whole(self, tables: Mapping[str, Rows]) -> dict[str, Any]:
+        return {
+            name: tf.math.unsorted_segment_sum(rows.values, rows.places, self.tables[name].shape[0])
+            for name, rows in tables.items()
+        }
 
     def _split(self, flat: Any) -> dict[str, Any]:
         parts = tf.split(flat, [variable.shape[0] for variable in self.flat.values()])

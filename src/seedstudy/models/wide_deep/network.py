@@ -127,11 +127,6 @@ class WideDeep:
         rows = tf.transpose(tf.gather(tf.transpose(ids), self._order)) + tf.constant(self._starts)
         return {"numeric": words[:, 1:first_id], "rows": rows, "label": words[:, 0]}
 
-    def looked_up(self, batch: Mapping[str, Any], table: str) -> Any:
-        """Rows of an embedding table that a batch looks up."""
-        lookups = [lookup for lookup in self._lookups if lookup.table == table]
-        return tf.concat([batch["rows"][:, lookup.columns] - lookup.first for lookup in lookups], axis=1)
-
     def logits(self, values: Mapping[str, Any], batch: Mapping[str, Any], compute: Any, dropout: Dropout | None) -> Any:
         """Forward pass: deep part in `compute`, its head and the wide part in float32 (products, so TF32 rounds them).
 
