@@ -210,12 +210,14 @@ class Engine:
 
     def _train_epoch(self, key: Any, epoch: Any) -> Any:
         order = randomness.permutation(key, epoch, self.rows)
+        # The last batch is filled from the start of the order: shapes stay fixed and every row is seen.
+        lacking = self.steps_per_epoch * self.training.global_batch - self.rows
+        order = tf.concat([order, tf.gather(order, tf.range(lacking) % self.rows)], axis=0)
         total = tf.constant(0.0)
         for index in tf.range(self.steps_per_epoch):
             step = epoch * self.steps_per_epoch + tf.cast(index, tf.int64)
-            # The last batch is filled from the start of the order: shapes stay fixed and every row is seen.
-            places = index * self.training.global_batch + self.first_row + tf.range(self.local_batch)
-            batch = self.local_batch_of(tf.gather(order, places % self.rows))
+            start = index * self.training.global_batch + self.first_row
+            batch = self.local_batch_of(tf.slice(order, [start], [self.local_batch]))
             loss, gradient = self.gradients(batch, self.noise(key, step))
             self.update(self.ranks.average(gradient), {group: rates[step] for group, rates in self._rates.items()})
             total += loss
@@ -233,7 +235,7 @@ class Engine:
         whole = self._valid.rows // batch
         for index in tf.range(whole):
             start = index * batch + self.ranks.rank * share
-            words = tf.ensure_shape(self._evaluate[start : start + share], shape)
+            words = tf.slice(self._evaluate, [start, 0], shape)
             scores = scores.write(index, self.score(self.unpack(words)))
         if whole < steps:
             # Shapes stay fixed: the last batch is filled with the last row.
