@@ -23,7 +23,7 @@ def _progress(line: str) -> None:
 def prepare(
     plan: Annotated[Path, typer.Option(help="Plan whose data section to prepare.")],
     output: Annotated[
-        Path, typer.Option(help="Folder to make: train.parquet, valid.parquet, spec.yaml, manifest.json.")
+        Path, typer.Option(help="Folder to make: Parquet files, their rows to map, spec.yaml, manifest.json.")
     ],
     raw: Annotated[Path | None, typer.Option(help="Keep the generated raw files here (generated data only).")] = None,
 ) -> None:

@@ -237,7 +237,7 @@ def _write(target: BinaryIO, spec_path: Path, spec: FeatureSpec, split: SplitNam
 
 
 def _map(file: BinaryIO, spec: FeatureSpec) -> Split:
-    rows = _rows(file)
+    _, rows = _footer(file)
     # Private and never written to: one copy in the page cache serves all processes. Read-only maps have no way to a
     # tensor without a copy.
     memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
@@ -258,10 +258,6 @@ def _footer(file: BinaryIO) -> tuple[bytes, int]:
     file.seek(-_FOOTER.size, os.SEEK_END)
     source, rows = _FOOTER.unpack(file.read(_FOOTER.size))
     return source, rows
-
-
-def _rows(file: BinaryIO) -> int:
-    return _footer(file)[1]
 
 
 def _groups_at(spec: FeatureSpec, rows: int) -> int:

@@ -226,12 +226,14 @@ class Engine:
 
     def _train_epoch(self, key: Any, epoch: Any) -> Any:
         order = randomness.permutation(key, epoch, self.rows)
+        # The last batch is filled from the start of the order: shapes stay fixed and every row is seen.
+        lacking = self.steps_per_epoch * self.training.global_batch - self.rows
+        order = tf.concat([order, tf.gather(order, tf.range(lacking) % self.rows)], axis=0)
 
         def one_step(index: Any, total: Any) -> tuple[Any, Any]:
             step = epoch * self.steps_per_epoch + tf.cast(index, tf.int64)
-            # The last batch is filled from the start of the order: shapes stay fixed and every row is seen.
-            places = index * self.training.global_batch + self.first_row + tf.range(self.local_batch)
-            batch = self.local_batch_of(tf.gather(order, places % self.rows))
+            start = index * self.training.global_batch + self.first_row
+            batch = self.local_batch_of(tf.slice(order, [start], [self.local_batch]))
             loss, gradient = self.gradients(batch, self.noise(key, step))
             self.update(self.average(gradient), {group: rates[step] for group, rates in self._rates.items()})
             return index + 1, total + loss
@@ -246,13 +248,14 @@ class Engine:
         batch = self.training.evaluation_batch
         share = batch // self.ranks.size
         whole, remaining = divmod(self._valid.rows, batch)
+        shape = [share, self._evaluate.shape[1]]
 
         def score(words: Any) -> Any:
-            return self.score(self.unpack(tf.ensure_shape(words, [share, self._evaluate.shape[1]])))
+            return self.score(self.unpack(words))
 
         def one_batch(index: Any) -> Any:
             start = index * batch + self.ranks.rank * share
-            return score(self._evaluate[start : start + share])
+            return score(tf.slice(self._evaluate, [start, 0], shape))
 
         scores = tf.map_fn(one_batch, tf.range(whole), parallel_iterations=1, fn_output_signature=tf.float32)
         scores = tf.reshape(scores, [whole, share])
