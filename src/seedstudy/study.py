@@ -87,6 +87,16 @@ class Training(_Block):
     loss_scale: LossScale = LossScale()
 
 
+class Benchmark(_Block):
+    """What is timed: global batches of training and inference, and how many steps how often."""
+
+    training_batches: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
+    inference_batches: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
+    warmup_steps: PositiveInt
+    steps: PositiveInt
+    repeats: PositiveInt
+
+
 class PlanDocument(_Block):
     """The YAML file as written."""
 
@@ -105,6 +115,7 @@ class PlanDocument(_Block):
     training: Training
     model: ModelConfig
     data: DataSource
+    benchmark: Benchmark | None = None
 
 
 @dataclass(frozen=True)
