@@ -138,12 +138,17 @@ def validate(
     except (TypeError, ValueError) as error:
         if not isinstance(error, ValidationError):
             raise UserError(where, f"holds a value of no use here: {error}") from error
-        mistakes = error.errors()
-        first = mistakes[0]
-        key = ".".join(str(part) for part in first["loc"]) or "the document"
-        remedy = _REMEDIES.get(first["type"], first["msg"].removeprefix("Value error, "))
-        more = f" ({len(mistakes) - 1} more)" if len(mistakes) > 1 else ""
-        raise UserError(f"{where}: {key}", f"{remedy}{more}") from error
+        raise refused(error, f"{where}: ") from error
+
+
+def refused(error: ValidationError, where: str) -> UserError:
+    """What a schema found, as one line: the key of the first mistake after ``where``, and how many more there are."""
+    mistakes = error.errors()
+    first = mistakes[0]
+    key = ".".join(str(part) for part in first["loc"]) or "the document"
+    remedy = _REMEDIES.get(first["type"], first["msg"].removeprefix("Value error, "))
+    more = f" ({len(mistakes) - 1} more)" if len(mistakes) > 1 else ""
+    return UserError(f"{where}{key}", f"{remedy}{more}")
 
 
 def load_document(path: Path, model: type[Model]) -> Model:

@@ -57,7 +57,7 @@ def ordered(axis: str, values: Iterable[str], plan: Plan) -> list[str]:
     Parameters
     ----------
     axis : str
-        ``architecture``, ``precision``, ``xla`` or ``workers``.
+        ``architecture``, ``precision``, ``xla``, ``workers`` or ``batch``.
     values : iterable of str
         As in the table of runs.
     plan : Plan
@@ -69,7 +69,7 @@ def ordered(axis: str, values: Iterable[str], plan: Plan) -> list[str]:
         Numbers as numbers, full precision before AMP, XLA off before on.
     """
     found = sorted(set(values))
-    if axis == "workers" and all(value.isdecimal() for value in found):
+    if axis in ("workers", "batch") and all(value.isdecimal() for value in found):
         return sorted(found, key=int)
     known = {"architecture": list(plan.architectures), "precision": ["fp32", "tf32", "amp"]}.get(axis, [])
     return sorted(found, key=lambda value: known.index(value) if value in known else len(known))
@@ -95,7 +95,7 @@ def panels(rows: int, columns: int) -> tuple[Figure, npt.NDArray[np.object_]]:
     return figure, axes
 
 
-def study_grid(plan: Plan, runs: pd.DataFrame) -> tuple[Figure, dict[tuple[str, str], Axes]]:
+def study_grid(plan: Plan, runs: pd.DataFrame, across: str = "workers") -> tuple[Figure, dict[tuple[str, str], Axes]]:
     """A panel for each architecture (rows) and worker count (columns) that the runs hold.
 
     Parameters
@@ -103,7 +103,9 @@ def study_grid(plan: Plan, runs: pd.DataFrame) -> tuple[Figure, dict[tuple[str, 
     plan : Plan
         Order of the architectures, and what workers are called.
     runs : pandas.DataFrame
-        One row a run.
+        One row a run, the axes as text.
+    across : str
+        Axis of the columns, where it is another one.
 
     Returns
     -------
@@ -112,14 +114,14 @@ def study_grid(plan: Plan, runs: pd.DataFrame) -> tuple[Figure, dict[tuple[str, 
         (architecture, workers) to its panel; combinations without a run are left blank.
     """
     rows = ordered("architecture", runs["architecture"], plan)
-    columns = ordered("workers", runs["workers"], plan)
-    present = set(zip(runs["architecture"], runs["workers"], strict=True))
+    columns = ordered(across, runs[across], plan)
+    present = set(zip(runs["architecture"], runs[across], strict=True))
     figure, grid = panels(len(rows), len(columns))
     axes: dict[tuple[str, str], Axes] = {}
     for row, architecture in enumerate(rows):
-        for column, workers in enumerate(columns):
-            if (architecture, workers) in present:
-                axes[architecture, workers] = grid[row, column]
+        for column, level in enumerate(columns):
+            if (architecture, level) in present:
+                axes[architecture, level] = grid[row, column]
             else:
                 grid[row, column].set_axis_off()
     return figure, axes

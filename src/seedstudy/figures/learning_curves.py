@@ -22,7 +22,7 @@ from seedstudy.figures.layout import (
     ordered,
     study_grid,
 )
-from seedstudy.figures.style import DIVERGED, NEUTRAL, TREATMENT, joined, precision_style
+from seedstudy.figures.style import DIVERGED, NEUTRAL, CurveStyle, curve_style, joined, look
 from seedstudy.imports.study import AXES
 from seedstudy.runs import CURVE_SUFFIX
 from seedstudy.statistics.failures import OK, count_failures
@@ -46,32 +46,6 @@ class Curve:
     status: str
     steps: FloatArray
     values: FloatArray
-
-
-@dataclass(frozen=True)
-class CurveStyle:
-    """Look of a mean curve: colour, marker and epoch of the first marker say the precision; dashes and face XLA."""
-
-    colour: str
-    face: str
-    marker: str
-    first: int
-    dashed: bool
-    width: float
-    order: float
-
-
-def curve_style(precision: str, xla: str) -> CurveStyle:
-    """Style of a precision and a XLA setting.
-
-    Means of configurations may differ by less than a line's width. So the upper line of two is the thinner one, gaps
-    between dashes are white, and the markers of both precisions alternate from epoch to epoch.
-    """
-    point = precision_style(precision)
-    amp = int(point is TREATMENT)
-    if xla == "true":
-        return CurveStyle(point.colour, point.colour, point.marker, amp, False, 2.8 - amp, 3.0 + 0.2 * amp)
-    return CurveStyle(point.colour, "white", point.marker, amp, True, 1.4 - 0.4 * amp, 3.1 + 0.2 * amp)
 
 
 def read_curves(runs: pd.DataFrame, metric: str) -> list[Curve]:
@@ -158,7 +132,7 @@ def plot_learning_curves(ax: Axes, curves: Sequence[Curve], style: CurveStyle) -
             ax.plot(curve.steps[end], curve.values[end], **_DIVERGED, zorder=5)
     steps, means = mean_curve(curves)
     # With a single epoch there is no next one to put the other marker at.
-    ax.plot(steps, means, markevery=(min(style.first, max(steps.size - 1, 0)), 2), **_look(style), zorder=style.order)
+    ax.plot(steps, means, markevery=(min(style.first, max(steps.size - 1, 0)), 2), **look(style), zorder=style.order)
 
 
 def learning_curves_figure(plan: Plan, runs: pd.DataFrame) -> Figure:
@@ -220,7 +194,7 @@ def _notes(label: str, curves: Sequence[Curve]) -> list[str]:
 
 def _handles(points: Sequence[tuple[str, str]], diverged: bool) -> list[Line2D]:
     handles = [
-        Line2D([], [], **_look(curve_style(names.split("/")[0], xla)), label=f"{_label(names, xla)}: mean")
+        Line2D([], [], **look(curve_style(names.split("/")[0], xla)), label=f"{_label(names, xla)}: mean")
         for names in joined(dict.fromkeys(precision for precision, _ in points)).values()
         for xla in dict.fromkeys(xla for _, xla in points)
     ]
@@ -228,15 +202,3 @@ def _handles(points: Sequence[tuple[str, str]], diverged: bool) -> list[Line2D]:
     if diverged:
         handles.append(Line2D([], [], **_DIVERGED, label="last value of a run that did not finish"))
     return handles
-
-
-def _look(style: CurveStyle) -> dict[str, Any]:
-    return ({"gapcolor": "white"} if style.dashed else {}) | {
-        "color": style.colour,
-        "linestyle": (0.0, (4.0, 3.0)) if style.dashed else "-",
-        "linewidth": style.width,
-        "marker": style.marker,
-        "markersize": 3.5 if style.dashed else 6.0,
-        "markerfacecolor": style.face,
-        "markeredgewidth": 1.0,
-    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -47,6 +47,29 @@ def write_figures(runs_path: Path, plan_path: Path, output: Path) -> list[Path]:
     }
     for family in compare_study(runs, plan, resamples=0):
         figures[f"{family.name}_influence"] = partial(influence_figure, plan, family)
+    return save_figures(figures, output)
+
+
+def save_figures(figures: Mapping[str, Callable[[], Figure]], output: Path) -> list[Path]:
+    """Draw figures side by side and write each as SVG and PNG.
+
+    Parameters
+    ----------
+    figures : mapping
+        Name of the files to what makes the figure; it must pickle.
+    output : Path
+        Folder, made when missing.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+
+    Raises
+    ------
+    UserError
+        The folder cannot be written.
+    """
     written = []
     try:
         output.mkdir(parents=True, exist_ok=True)

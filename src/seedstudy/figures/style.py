@@ -6,6 +6,7 @@ import io
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib.style
 import seaborn as sns
@@ -73,6 +74,45 @@ def joined(precisions: Iterable[str]) -> dict[PointStyle, str]:
 def precision_style(precision: str) -> PointStyle:
     """Style of a precision: full precision is what AMP is compared with, whatever its format."""
     return REFERENCE if precision in FULL_PRECISIONS else TREATMENT
+
+
+@dataclass(frozen=True)
+class CurveStyle:
+    """Look of a mean curve: colour, marker and epoch of the first marker say the precision; dashes and face XLA."""
+
+    colour: str
+    face: str
+    marker: str
+    first: int
+    dashed: bool
+    width: float
+    order: float
+
+
+def curve_style(precision: str, xla: str) -> CurveStyle:
+    """Style of a precision and a XLA setting.
+
+    Means of configurations may differ by less than a line's width. So the upper line of two is the thinner one, gaps
+    between dashes are white, and the markers of both precisions alternate from epoch to epoch.
+    """
+    point = precision_style(precision)
+    amp = int(point is TREATMENT)
+    if xla == "true":
+        return CurveStyle(point.colour, point.colour, point.marker, amp, False, 2.8 - amp, 3.0 + 0.2 * amp)
+    return CurveStyle(point.colour, "white", point.marker, amp, True, 1.4 - 0.4 * amp, 3.1 + 0.2 * amp)
+
+
+def look(style: CurveStyle) -> dict[str, Any]:
+    """A curve's style as the arguments of Matplotlib's ``plot``."""
+    return ({"gapcolor": "white"} if style.dashed else {}) | {
+        "color": style.colour,
+        "linestyle": (0.0, (4.0, 3.0)) if style.dashed else "-",
+        "linewidth": style.width,
+        "marker": style.marker,
+        "markersize": 3.5 if style.dashed else 6.0,
+        "markerfacecolor": style.face,
+        "markeredgewidth": 1.0,
+    }
 
 
 @contextmanager

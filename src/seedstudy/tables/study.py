@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -81,6 +82,31 @@ def write_tables(runs_path: Path, plan_path: Path, output: Path, resamples: int 
     for family in compare_study(runs, plan, resamples):
         table = impact_table(family)
         texts[f"{family.name}_impact"] = (table, f"{head} {rule}\n\n{impact_markdown(family, labels, digits)}")
+    return save_tables(texts, plan, output)
+
+
+def save_tables(texts: Mapping[str, tuple[pd.DataFrame, str]], plan: Plan, output: Path) -> list[Path]:
+    """Write tables as CSV (unrounded) and Markdown.
+
+    Parameters
+    ----------
+    texts : mapping
+        Name of the files to the table and its Markdown.
+    plan : Plan
+        What workers are called.
+    output : Path
+        Folder, made when missing.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+
+    Raises
+    ------
+    UserError
+        The folder cannot be written.
+    """
     written = []
     try:
         output.mkdir(parents=True, exist_ok=True)

@@ -37,7 +37,7 @@ def stability_markdown(table: pd.DataFrame, axes: Mapping[str, str], digits: int
         [
             *(str(row[axis]) for axis in axes),
             str(row["n"]),
-            *(_fixed(row[name], digits) for name in ("mean", "std", "min", "max")),
+            *(fixed(row[name], digits) for name in ("mean", "std", "min", "max")),
             _failures(row["diverged"], row["failed"], row["runs"]),
         ]
         for row in table.to_dict("records")
@@ -110,16 +110,16 @@ def margins_markdown(family: FamilyComparison, axes: Mapping[str, str]) -> str:
 
 def _impact_cells(cell: CellComparison, digits: int, show_ties: bool) -> list[str]:
     arms = [arm.summary for arm in (cell.reference, cell.treatment)]
-    values = [_fixed(value, digits) for s in arms for value in ((s.mean, s.sd) if s else (NAN, NAN))]
+    values = [fixed(value, digits) for s in arms for value in ((s.mean, s.sd) if s else (NAN, NAN))]
     ks = cell.ks
     row = [*cell.cell.where.values(), *values, _p(cell.variance.p_brown_forsythe if cell.variance else NAN)]
-    row += [_fixed(ks.statistic if ks else NAN, 3), _p(ks.p_exact if ks else NAN)]
+    row += [fixed(ks.statistic if ks else NAN, 3), _p(ks.p_exact if ks else NAN)]
     row += [_p(ks.p_permutation if ks else NAN)] if show_ties else []
     verdict, failures = cell.verdict, cell.failures
     difference = float(cell.estimate.value) if cell.estimate else NAN
     # One digit more than the means: a difference is small against them.
-    interval = f"{_fixed(verdict.interval.low, digits + 1, '+')} to {_fixed(verdict.interval.high, digits + 1, '+')}"
-    row += [_fixed(difference, digits + 1, "+"), interval, cell.method, _fixed(cell.correlation, 3)]
+    interval = f"{fixed(verdict.interval.low, digits + 1, '+')} to {fixed(verdict.interval.high, digits + 1, '+')}"
+    row += [fixed(difference, digits + 1, "+"), interval, cell.method, fixed(cell.correlation, 3)]
     row += [_p(verdict.p_equivalent), verdict.label.value, cell.holm.label.value]
     named = f"{failures.reference}; {failures.treatment} (p {failures.p_fisher:.2g})" if failures.any else "none"
     return [*row, named]
@@ -134,7 +134,8 @@ def markdown(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "".join(f"| {line} |\n" for line in padded)
 
 
-def _fixed(value: float, digits: int, sign: str = "") -> str:
+def fixed(value: float, digits: int, sign: str = "") -> str:
+    """A number with that many digits after the point; a dash where there is none."""
     return "-" if math.isnan(value) else f"{value:{sign}.{digits}f}"
 
 
