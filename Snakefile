@@ -3,6 +3,7 @@
 snakemake --cores all                                       the default study
 snakemake --cores all --configfile config/movielens.yaml    another plan
 snakemake --cores all figures tables                        from the committed runs; never trains
+snakemake --cores all benchmarks                            speed of the configurations, of a plan with `benchmark`
 """
 
 from snakemake.utils import min_version
@@ -21,10 +22,19 @@ include: "workflow/rules/compare.smk"
 include: "workflow/rules/plots.smk"
 
 
+if PLAN.benchmark is not None:
+
+    include: "workflow/rules/benchmark.smk"
+
+elif "benchmarks" in workflow.dag_settings.targets:
+    sys.exit(f"seedstudy: {PLAN.path}: benchmark: is missing; add it to the plan to measure its configurations")
+
+
 localrules:
     all,
     tables,
     figures,
+    benchmarks,
 
 
 rule all:
@@ -44,3 +54,11 @@ rule tables:
 rule figures:
     input:
         FIGURES,
+
+
+if PLAN.benchmark is not None:
+
+    rule benchmarks:
+        input:
+            BENCHMARK_TABLES,
+            BENCHMARK_FIGURES,
