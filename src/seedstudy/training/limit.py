@@ -100,7 +100,7 @@ def _product_seconds(rows: int, depth: int, width: int, compute: Any) -> float:
         # Beside small products the call into TensorFlow would count; NumPy's costs nearly nothing.
         candidates.append(lambda: np.matmul(left, right))
     # A small product is over before the clock can tell: it is timed several times together.
-    repeats = max(1, int(1e8 / (rows * depth * width)))
+    repeats = min(50, max(1, 10_000_000 // (rows * depth * width)))
     return min(fastest(partial(_times, repeats, call)) / repeats for call in candidates)
 
 
