@@ -323,7 +323,7 @@ def main() -> None:
         "# The data path\n\n"
         f"Commit {commit()}, {machine()}, Python {platform.python_version()}, {time.strftime('%Y-%m-%d')}: "
         "`python benchmarks/data_path.py`. Times and memory are counted after imports, each in a process of its own, "
-        "in turns.\n\n"
+        "in turns; the memory of `load` with its copy in the page cache.\n\n"
     )
     text = head + "\n".join(lines) + "\n"
     print(text)
