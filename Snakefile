@@ -3,6 +3,7 @@
 snakemake --cores all                                       the default study
 snakemake --cores all --configfile config/movielens.yaml    another plan
 snakemake --cores all figures tables                        from the committed runs; never trains
+snakemake --cores all benchmarks                            speed of the configurations, of a plan with `benchmark`
 """
 
 from snakemake.utils import min_version
@@ -44,3 +45,19 @@ rule tables:
 rule figures:
     input:
         FIGURES,
+
+
+if PLAN.benchmark is not None:
+
+    include: "workflow/rules/benchmark.smk"
+
+    rule benchmarks:
+        input:
+            BENCHMARK_TABLES,
+            BENCHMARK_FIGURES,
+        localrule: True
+
+
+# Snakemake itself would say only that no rule makes them; what was asked for stands nowhere else yet.
+elif "benchmarks" in sys.argv:
+    sys.exit(f"seedstudy: {PLAN.path}: benchmark: is missing; add it to time the plan's configurations")

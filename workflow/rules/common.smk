@@ -28,8 +28,12 @@ def checked_plan():
 
 
 def lacking_hardware():
-    """The first thing that this machine lacks for the trainings that are about to run, or None."""
-    planned = {job.wildcards.configuration for job in workflow.dag.needrun_jobs() if job.rule.name == "train"}
+    """The first thing that this machine lacks for the trainings and timings that are about to run, or None."""
+    planned = {
+        job.wildcards.configuration
+        for job in workflow.dag.needrun_jobs()
+        if job.rule.name in ("train", "benchmark_configuration")
+    }
     for name in sorted(planned, key=lambda name: (-PLAN.configuration(name).workers, name)):
         lacking = hardware.missing_hardware(PLAN, PLAN.configuration(name))
         if lacking:
@@ -38,7 +42,7 @@ def lacking_hardware():
 
 
 def architecture_of(wildcards):
-    """Block of the plan that a training job's configuration belongs to."""
+    """Block of the plan that a job's configuration belongs to."""
     return PLAN.architectures[PLAN.configuration(wildcards.configuration).architecture]
 
 
@@ -47,8 +51,13 @@ def cluster(key):
     return lambda wildcards: getattr(architecture_of(wildcards).cluster, key)
 
 
+def ranks_by_threads(wildcards):
+    """Cores that a configuration computes on."""
+    return PLAN.configuration(wildcards.configuration).workers * PLAN.threads_per_worker
+
+
 def gpus_of_job(wildcards):
-    """GPUs of a training job, one a rank, as Slurm's generic resource; nothing for a CPU."""
+    """GPUs of a job, one a rank, as Slurm's generic resource; nothing for a CPU."""
     if architecture_of(wildcards).device == "cpu":
         return None
     return f"gpu:{PLAN.configuration(wildcards.configuration).workers}"
@@ -83,6 +92,20 @@ FIGURES = [
         "stability",
         *(f"{family.name}_influence" for family in PLAN.families),
     )
+    for kind in ("svg", "png")
+]
+MEASURED = [
+    f"build/benchmark/{configuration.run_digest}/{configuration.id}.json" for configuration in PLAN.configurations
+]
+BENCHMARKS = f"{PLAN.output.results}/benchmarks.csv"
+BENCHMARK_TABLES = [
+    f"{PLAN.output.results}/{name}.{kind}"
+    for name in ("benchmark_training", "benchmark_evaluation", "benchmark_latency", "time_to_train")
+    for kind in ("csv", "md")
+]
+BENCHMARK_FIGURES = [
+    f"{PLAN.output.figures}/{name}.{kind}"
+    for name in ("benchmark_throughput", "benchmark_scaling")
     for kind in ("svg", "png")
 ]
 

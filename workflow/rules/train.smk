@@ -15,7 +15,7 @@ rule train:
     benchmark:
         "build/benchmarks/train/{run_digest}/{configuration}.{batch}.tsv"
     retries: ATTEMPTS - 1
-    threads: lambda wildcards: PLAN.configuration(wildcards.configuration).workers * PLAN.threads_per_worker
+    threads: ranks_by_threads
     resources:
         attempt=lambda wildcards, attempt: attempt,
         mem_mb=cluster("memory_mb"),

@@ -75,13 +75,15 @@ def throughput_figure(plan: Plan, rows: pd.DataFrame) -> Figure:
     batches = ordered("batch", rows["batch"], plan)
     for (architecture, workers), ax in axes.items():
         here = rows[(rows["architecture"] == architecture) & (rows["workers"] == workers)]
-        for precision, xla in _points(plan, here):
+        points = _points(plan, here)
+        for place, (precision, xla) in enumerate(points):
             line = here[(here["precision"] == precision) & (here["xla"] == xla)]
             line = line.set_index("batch").loc[ordered("batch", line["batch"], plan)]
             middle = line["samples_per_second"]
             style = curve_style(precision, xla)
             ax.errorbar(
-                [int(batch) for batch in line.index],
+                # Side by side, so that bars of one batch do not cover each other.
+                [int(batch) * 1.05 ** (place - (len(points) - 1) / 2) for batch in line.index],
                 middle,
                 yerr=[middle - line["samples_per_second_low"], line["samples_per_second_high"] - middle],
                 elinewidth=0.8,
@@ -93,7 +95,8 @@ def throughput_figure(plan: Plan, rows: pd.DataFrame) -> Figure:
         ax.set(xlabel="global batch", ylabel="training samples a second")
         _ticks(ax, batches)
         ax.yaxis.set_major_formatter("{x:,.0f}")
-    handles = [*_handles(plan, rows), Line2D([], [], color=NEUTRAL, marker="|", label="bars: lowest to highest repeat")]
+    bars = Line2D([], [], color=NEUTRAL, linestyle="", marker="|", markersize=9, label="lowest to highest repeat")
+    handles = [*_handles(plan, rows), bars]
     finish(figure, list(axes.values()), [f"{plan.title}: training throughput"], handles, 3, 2.5)
     next(iter(axes.values())).set_ylim(bottom=0.0)
     return figure
