@@ -4,6 +4,9 @@ Measured files are ancient, as markers are for `collect`: a table that is there,
 Measure again with `snakemake --cores all benchmarks --forcerun benchmark_configuration benchmark_collect`.
 """
 
+# Runs that are there are a plain file here, no output of `collect`: else making the data to time on would also train.
+STUDIED = os.path.abspath(RUNS) if os.path.exists(RUNS) else RUNS
+
 
 rule benchmark_configuration:
     input:
@@ -47,7 +50,7 @@ rule benchmark_collect:
 rule benchmark_tables:
     input:
         benchmarks=BENCHMARKS,
-        runs=RUNS,
+        runs=STUDIED,
         plan=PLAN.path,
         seeds=PLAN.seeds_path,
         code=sources("imports", "tables"),
