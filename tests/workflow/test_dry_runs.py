@@ -98,6 +98,48 @@ def test_a_bad_call_is_one_line(clone, arguments, line):
     assert line in done.stderr
 
 
+@pytest.fixture
+def timed(with_runs):
+    """A clone with runs, whose default plan asks for benchmarks as well."""
+    plan = with_runs / "config" / "default.yaml"
+    if load_plan(plan).benchmark is None:
+        section = "benchmark: {training_batches: [64], inference_batches: [8], warmup_steps: 1, steps: 2, repeats: 3}"
+        plan.write_text(f"{plan.read_text()}\n{section}\n")
+    (with_runs / "results" / "benchmarks.csv").unlink(missing_ok=True)
+    return with_runs
+
+
+def test_benchmarks_time_every_configuration_and_train_none(timed):
+    jobs = planned(timed, "benchmarks")
+    assert (jobs["data"], jobs["benchmark_configuration"], jobs["benchmark_collect"]) == (1, 16, 1)
+    assert "train" not in jobs
+    shown = run("snakemake", "--cores", "2", "-n", "benchmarks", cwd=timed).stdout
+    # One worker of one thread, and yet nothing runs beside it.
+    part = shown.partition("configuration=x86_64_v3-fp32-xla-1w")[2]
+    assert part.partition("resources:")[0].split() == ["threads:", "2"]
+
+
+def test_pages_of_benchmarks_come_from_the_committed_table(timed):
+    (timed / "results" / "benchmarks.csv").write_text("")
+    expected = {"benchmark_tables", "benchmark_figures", "benchmarks", "total"}
+    assert set(planned(timed, "benchmarks")) == expected
+    again = ("--forcerun", "benchmark_configuration", "benchmark_collect")
+    assert planned(timed, "benchmarks", *again)["benchmark_configuration"] == 16
+
+
+def test_benchmarks_are_no_part_of_the_study(timed):
+    assert not [rule for rule in planned(timed, "all") if rule.startswith("benchmark")]
+
+
+def test_benchmarks_of_a_plan_without_the_section_are_one_line(timed):
+    plan = timed / "config" / "default.yaml"
+    plan.write_text(re.sub(r"^benchmark:.*\n( .*\n)*", "", plan.read_text(), flags=re.MULTILINE))
+    done = run("snakemake", "--cores", "2", "-n", "benchmarks", cwd=timed, check=False)
+    assert done.returncode != 0
+    (line,) = [line for line in done.stderr.splitlines() if not line.startswith("Using ")]
+    assert re.match(r"seedstudy: \S+default\.yaml: benchmark: is missing; add it", line)
+
+
 def test_slurm_profile_plans(clone):
     shown = run("snakemake", "--profile", "profiles/slurm", "-n", "--configfile", "config/dgx.yaml", cwd=clone).stdout
     assert "gres=gpu:8" in shown

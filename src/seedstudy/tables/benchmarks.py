@@ -243,7 +243,7 @@ def _time_cells(table: pd.DataFrame, plan: Plan) -> list[dict[str, str]]:
         {
             **{name: str(row[name]) for name in POINT},
             **{
-                f"runs {level}": "-" if row[f"runs_{level}"] is pd.NA else str(row[f"runs_{level}"]) for level in LEVELS
+                f"runs {level}": "-" if pd.isna(row[f"runs_{level}"]) else str(row[f"runs_{level}"]) for level in LEVELS
             },
             **{f"{plan.metric} {level}": fixed(row[f"{plan.metric}_{level}"], digits) for level in LEVELS},
             **{f"training s {level}": _range(row, "train_seconds", level, 2) for level in LEVELS},
