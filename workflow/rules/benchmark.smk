@@ -17,8 +17,7 @@ rule benchmark_configuration:
         "logs/benchmark_configuration/{run_digest}/{configuration}.log",
     benchmark:
         "build/benchmarks/benchmark_configuration/{run_digest}/{configuration}.tsv"
-    # All cores, though fewer may be used: nothing else may run beside what is timed.
-    threads: workflow.cores if workflow.local_exec else ranks_by_threads
+    threads: all_cores
     resources:
         mem_mb=cluster("memory_mb"),
         runtime=cluster("runtime_minutes"),

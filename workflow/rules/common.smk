@@ -56,6 +56,14 @@ def ranks_by_threads(wildcards):
     return PLAN.configuration(wildcards.configuration).workers * PLAN.threads_per_worker
 
 
+def all_cores(wildcards):
+    """All cores, though fewer may be used: nothing may run beside what is timed. On a cluster its own cores suffice.
+
+    Found for each job, since Snakemake knows no number of cores when it only unlocks.
+    """
+    return workflow.cores if workflow.local_exec else ranks_by_threads(wildcards)
+
+
 def gpus_of_job(wildcards):
     """GPUs of a job, one a rank, as Slurm's generic resource; nothing for a CPU."""
     if architecture_of(wildcards).device == "cpu":
