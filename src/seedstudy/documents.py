@@ -7,7 +7,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -71,6 +71,37 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def write_files(folder: Path, files: Iterable[tuple[str, str | bytes]]) -> list[Path]:
+    """Publish files in a folder, which is made when missing.
+
+    Parameters
+    ----------
+    folder : Path
+        Where.
+    files : iterable of (str, str or bytes)
+        Names and contents, each as for `write_atomically`.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+
+    Raises
+    ------
+    UserError
+        The folder cannot be written.
+    """
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in files:
+            write_atomically(folder / name, content)
+            written.append(folder / name)
+    except OSError as error:
+        raise UserError(folder, f"cannot be written: {error.strerror}") from error
+    return written
 
 
 def sha256_file(path: Path) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from seedstudy.cli import app
+from seedstudy.errors import UserError
 
 PlanOption = Annotated[Path, typer.Option("--plan", help="Plan of the study, as config/default.yaml.")]
 
@@ -38,7 +40,6 @@ def train(
     """
     from seedstudy.study import load_plan
     from seedstudy.training.batch import Attempt, train_seeds
-    from seedstudy.training.launch import RankDied
 
     checked = load_plan(plan)
     chosen = checked.configuration(configuration)
@@ -51,12 +52,8 @@ def train(
         if ledger is None:
             ledger = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         tries = None if attempts is None else Attempt(attempt, attempts)
-        try:
-            records = train_seeds(checked, chosen, seed, data, ledger, tries, retry_failed)
-        except RankDied as death:
-            # A rank ended in the middle of a line leaves it open.
-            print(f"\nseedstudy: {configuration}: {death}", file=sys.stderr)
-            raise typer.Exit(1) from death
+        stack.enter_context(_ranks_of(configuration, "trained"))
+        records = train_seeds(checked, chosen, seed, data, ledger, tries, retry_failed)
     for record in records:
         typer.echo(record.model_dump_json())
 
@@ -74,11 +71,10 @@ def benchmark(
 
     Example: seedstudy benchmark --plan PLAN --configuration x86_64_v3-fp32-xla-1w --data DATA --output timed.json
     """
-    from seedstudy.errors import UserError
     from seedstudy.hardware import missing_hardware
     from seedstudy.study import load_plan
     from seedstudy.training.job import BenchmarkJob, commit
-    from seedstudy.training.launch import RankDied, launch
+    from seedstudy.training.launch import launch
 
     checked = load_plan(plan)
     if checked.benchmark is None:
@@ -86,12 +82,14 @@ def benchmark(
     lacking = missing_hardware(checked, checked.configuration(configuration))
     if lacking:
         raise UserError(f"{plan}: {configuration}", lacking)
-    job = BenchmarkJob(plan=plan, configuration=configuration, data=data, commit=commit(), output=output)
     try:
+        # Before minutes are spent on what could not be written.
+        output.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(output, f"cannot be written: {error.strerror}") from error
+    job = BenchmarkJob(plan=plan, configuration=configuration, data=data, commit=commit(), output=output)
+    with _ranks_of(configuration, "timed"):
         launch(job, module="seedstudy.training.benchmark")
-    except RankDied as death:
-        print(f"\nseedstudy: {configuration}: {death}", file=sys.stderr)
-        raise typer.Exit(1) from death
 
 
 @app.command()
@@ -108,3 +106,18 @@ def collect(
     from seedstudy.study import load_plan
 
     print(f"{output}: {collect_runs(load_plan(plan), ledger, output)} runs", file=sys.stderr)
+
+
+@contextmanager
+def _ranks_of(configuration: str, done: str) -> Iterator[None]:
+    """Say in one line that a rank of the configuration died, and end: 2 for bad input, 1 for anything else."""
+    from seedstudy.training.launch import RankDied
+
+    try:
+        yield
+    except RankDied as death:
+        if death.bad_input:
+            raise UserError(configuration, f"not {done}, for the reason above") from death
+        # A rank ended in the middle of a line leaves it open.
+        print(f"\nseedstudy: {configuration}: {death}", file=sys.stderr)
+        raise typer.Exit(1) from death

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from seedstudy.documents import write_atomically
-from seedstudy.errors import UserError
+from seedstudy.documents import write_files
 from seedstudy.figures.influence import influence_figure
 from seedstudy.figures.learning_curves import learning_curves_figure
 from seedstudy.figures.stability import stability_figure
@@ -70,18 +69,15 @@ def save_figures(figures: Mapping[str, Callable[[], Figure]], output: Path) -> l
     UserError
         The folder cannot be written.
     """
-    written = []
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-        with ProcessPoolExecutor(min(usable_cores(), len(figures))) as pool:
-            for name, files in zip(figures, pool.map(_draw, figures.values()), strict=True):
-                for kind, content in files.items():
-                    path = output / f"{name}.{kind}"
-                    write_atomically(path, content)
-                    written.append(path)
-    except OSError as error:
-        raise UserError(output, f"cannot be written: {error.strerror}") from error
-    return written
+    return write_files(output, _drawn(figures))
+
+
+def _drawn(figures: Mapping[str, Callable[[], Figure]]) -> Iterator[tuple[str, bytes]]:
+    """Names and contents of the figures' files; nothing is drawn before the first is asked for."""
+    with ProcessPoolExecutor(min(usable_cores(), len(figures))) as pool:
+        for name, files in zip(figures, pool.map(_draw, figures.values()), strict=True):
+            for kind, content in files.items():
+                yield f"{name}.{kind}", content
 
 
 def _draw(make: Callable[[], Figure]) -> dict[str, bytes]:

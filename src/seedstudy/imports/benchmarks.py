@@ -1,84 +1,18 @@
-"""The table of benchmarks: what a configuration's measurement holds, the merged CSV file, and that file read again.
-
-The rows are the contract between the halves of the house: measuring ends in them, tables and figures start from them.
-"""
+"""The table of benchmarks: the rows of measured configurations merged into a CSV file, and that file read again."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, Self
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ValidationError
 
+from seedstudy.benchmarks import BenchmarkRow
 from seedstudy.documents import read_text, refused, validate, write_atomically
 from seedstudy.errors import UserError
 from seedstudy.imports.rawtable import read_raw
-
-_Text = Annotated[str, Field(min_length=1)]
-_Count = Annotated[int, Field(ge=1)]
-_Measured = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-_Part = Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
-
-
-class BenchmarkRow(BaseModel):
-    """One configuration timed at one batch size.
-
-    Attributes
-    ----------
-    batch : int
-        Global: rows of a step, or of a call, over all workers.
-    steps : int
-        Timed steps a repeat, or calls.
-    samples_per_second, samples_per_second_low, samples_per_second_high : float
-        Median, smallest and largest over the repeats.
-    step_seconds : float
-        Median.
-    latency_mean, latency_p50, latency_p90, latency_p95, latency_p99 : float or None
-        Seconds of a call; None for training.
-    limit_seconds, share_of_limit : float or None
-        Shortest step that the machine's own speed allows, the sum of ``products_seconds`` and ``memory_seconds``, and
-        how much of the step that is.
-    exchange_seconds : float or None
-        Of the gradients; None for one worker.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    configuration: _Text
-    architecture: _Text
-    precision: Literal["fp32", "tf32", "amp"]
-    xla: bool
-    workers: _Count
-    kind: Literal["training", "inference"]
-    batch: _Count
-    steps: _Count
-    repeats: _Count
-    samples_per_second: _Measured
-    samples_per_second_low: _Measured
-    samples_per_second_high: _Measured
-    step_seconds: _Measured
-    latency_mean: _Part = None
-    latency_p50: _Part = None
-    latency_p90: _Part = None
-    latency_p95: _Part = None
-    latency_p99: _Part = None
-    products_seconds: _Part = None
-    memory_seconds: _Part = None
-    limit_seconds: _Part = None
-    share_of_limit: _Part = None
-    exchange_seconds: _Part = None
-    commit: _Text
-    machine: _Text
-    date: _Text
-
-    @model_validator(mode="after")
-    def _median_within_range(self) -> Self:
-        if not self.samples_per_second_low <= self.samples_per_second <= self.samples_per_second_high:
-            raise ValueError("samples_per_second lies outside its own range from _low to _high; measure again")
-        return self
 
 
 def merge_benchmarks(files: Sequence[Path], output: Path) -> int:

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from seedstudy.documents import write_atomically
-from seedstudy.errors import UserError
+from seedstudy.documents import write_files
 from seedstudy.imports.study import AXES, read_study
 from seedstudy.statistics.comparison import FamilyComparison, compare_family
 from seedstudy.statistics.configurations import summarise_configurations
@@ -107,14 +106,8 @@ def save_tables(texts: Mapping[str, tuple[pd.DataFrame, str]], plan: Plan, outpu
     UserError
         The folder cannot be written.
     """
-    written = []
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-        for name, (table, text) in texts.items():
-            renamed = table.rename(columns={"workers": plan.worker_label.lower()})
-            for suffix, content in ((".csv", renamed.to_csv(index=False, lineterminator="\n")), (".md", text)):
-                write_atomically(output / f"{name}{suffix}", content)
-                written.append(output / f"{name}{suffix}")
-    except OSError as error:
-        raise UserError(output, f"cannot be written: {error.strerror}") from error
-    return written
+    files = []
+    for name, (table, text) in texts.items():
+        renamed = table.rename(columns={"workers": plan.worker_label.lower()})
+        files += [(f"{name}.csv", renamed.to_csv(index=False, lineterminator="\n")), (f"{name}.md", text)]
+    return write_files(output, files)

@@ -61,9 +61,9 @@ def train_seeds(
     Raises
     ------
     UserError
-        The machine lacks the configuration's hardware, or the input is bad.
+        The machine lacks the configuration's hardware.
     RankDied
-        A rank ended early, and this is not the last attempt.
+        A rank ended early, and its input was bad or this is not the last attempt.
     """
     ledger = Ledger(ledger_root, configuration.run_digest)
     missing = ledger.missing(seeds, retry_failed)
@@ -83,9 +83,7 @@ def train_seeds(
         try:
             launch(job)
         except RankDied as death:
-            if death.bad_input:
-                raise UserError(configuration.id, "not trained, for the reason above") from death
-            if attempt is None or not attempt.last:
+            if death.bad_input or attempt is None or not attempt.last:
                 raise
             # Retries end here. Left out, these runs would be missing from the table without a word.
             for seed in ledger.missing(seeds, retry_failed):

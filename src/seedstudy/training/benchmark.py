@@ -12,19 +12,21 @@ import math
 import statistics
 import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from seedstudy.benchmarks import BenchmarkRow
 from seedstudy.documents import write_atomically
-from seedstudy.study import Configuration, Plan
+from seedstudy.study import Configuration
 from seedstudy.training.job import BenchmarkJob, machine
-from seedstudy.training.rank import build_engine, serve
+from seedstudy.training.rank import serve, set_up
 
 if TYPE_CHECKING:
     from seedstudy.study import Benchmark
     from seedstudy.training.engine import Engine
 
+Kind = Literal["training", "inference"]
 SEED = 0
 WARMUP_CALLS = 3
 
@@ -36,48 +38,48 @@ def main() -> None:
 
 def _measure(job: BenchmarkJob) -> None:
     plan, configuration = job.resolve()
-    rows = []
-    for batch in _benchmark(plan).training_batches:
-        engine = _engine(plan, configuration, job, batch)
-        rows.append(_row(configuration, "training", batch, _training(engine, plan)))
-        _say(engine, rows[-1])
-        # The tensors of one batch size would else lie beside those of the next.
-        del engine
-        gc.collect()
-    engine = _engine(plan, configuration, job, plan.training.global_batch)
-    for batch in _benchmark(plan).inference_batches:
-        rows.append(_row(configuration, "inference", batch, _inference(engine, plan, batch)))
-        _say(engine, rows[-1])
-    if engine.ranks.rank == 0:
-        origin = {"commit": job.commit, "machine": machine(), "date": f"{datetime.now(UTC):%Y-%m-%d}"}
-        write_atomically(job.output, json.dumps([row | origin for row in rows], indent=1) + "\n")
-
-
-def _benchmark(plan: Plan) -> Benchmark:
     assert plan.benchmark is not None, "the command has checked this"
-    return plan.benchmark
+    network, dataset, ranks = set_up(plan, configuration, job.data)
+    from seedstudy.training.engine import Engine
+
+    def engine_at(batch: int) -> Engine:
+        training = plan.training.model_copy(update={"global_batch": batch})
+        engine = Engine(network, dataset, configuration, training, ranks)
+        engine.reset(SEED)
+        return engine
+
+    origin = {"commit": job.commit, "machine": machine(), "date": f"{datetime.now(UTC):%Y-%m-%d}"}
+    rows = []
+
+    def keep(kind: Kind, batch: int, measured: dict[str, Any]) -> None:
+        rows.append(_row(configuration, kind, batch, measured | origin))
+        if ranks.rank == 0:
+            _say(rows[-1])
+
+    for batch in plan.benchmark.training_batches:
+        keep("training", batch, _training(engine_at(batch), plan.benchmark))
+        # The tensors of one batch size would else lie beside those of the next.
+        gc.collect()
+    engine = engine_at(plan.training.global_batch)
+    for batch in plan.benchmark.inference_batches:
+        keep("inference", batch, _inference(engine, plan.benchmark, batch))
+    if ranks.rank == 0:
+        content = json.dumps([row.model_dump() for row in rows], indent=1) + "\n"
+        write_atomically(job.output, content)
 
 
-def _engine(plan: Plan, configuration: Configuration, job: BenchmarkJob, batch: int) -> Engine:
-    training = plan.training.model_copy(update={"global_batch": batch})
-    engine, _ = build_engine(plan, configuration, job.data, training)
-    engine.reset(SEED)
-    return engine
-
-
-def _training(engine: Engine, plan: Plan) -> dict[str, Any]:
+def _training(engine: Engine, wanted: Benchmark) -> dict[str, Any]:
     from seedstudy.training.limit import memory_seconds, products_seconds, seconds
 
-    wanted, an_epoch = _benchmark(plan), engine.steps_per_epoch
-    for epoch in range(math.ceil(wanted.warmup_steps / an_epoch)):
-        engine.pass_over(SEED, epoch % plan.training.epochs)
-    epochs = math.ceil(wanted.steps / an_epoch)
+    an_epoch = engine.steps_per_epoch
 
-    def some_epochs() -> None:
+    def train(epochs: int) -> None:
         for epoch in range(epochs):
-            engine.pass_over(SEED, epoch % plan.training.epochs)
+            engine.pass_over(SEED, epoch % engine.training.epochs)
 
-    times = [_slowest(engine, seconds(some_epochs)) for _ in range(wanted.repeats)]
+    train(math.ceil(wanted.warmup_steps / an_epoch))
+    epochs = math.ceil(wanted.steps / an_epoch)
+    times = [_slowest(engine, seconds(lambda: train(epochs))) for _ in range(wanted.repeats)]
     steps = epochs * an_epoch
     products = products_seconds(engine.network.parameters, engine.local_batch, engine.compute, backward=True)
     memory = memory_seconds(engine)
@@ -94,10 +96,10 @@ def _training(engine: Engine, plan: Plan) -> dict[str, Any]:
     }
 
 
-def _inference(engine: Engine, plan: Plan, batch: int) -> dict[str, Any]:
+def _inference(engine: Engine, wanted: Benchmark, batch: int) -> dict[str, Any]:
     from seedstudy.training.limit import products_seconds, seconds
 
-    wanted, share = _benchmark(plan), batch // engine.ranks.size
+    share = batch // engine.ranks.size
     rows = np.arange(share, dtype=np.int32) % engine.valid_rows
 
     def call() -> None:
@@ -135,12 +137,12 @@ def _exchange(engine: Engine) -> float:
     """Seconds in which ranks average the gradient of a step, alone."""
     import tensorflow as tf
 
-    from seedstudy.training.limit import typical
+    from seedstudy.training.limit import timed
 
     batch = engine.local_batch_of(tf.range(engine.local_batch) % engine.rows)
     _, gradient = engine.gradients(batch, engine.noise(tf.constant(SEED, tf.uint64), tf.constant(0, tf.int64)))
     average = tf.function(engine.average, autograph=False)
-    return _slowest(engine, typical(lambda: average(gradient).flat.numpy()))
+    return _slowest(engine, statistics.median(timed(lambda: average(gradient).flat.numpy())))
 
 
 def _slowest(engine: Engine, time: float) -> float:
@@ -148,27 +150,18 @@ def _slowest(engine: Engine, time: float) -> float:
     return float(engine.ranks.gather(np.array(time)).max())
 
 
-def _row(configuration: Configuration, kind: str, batch: int, measured: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "configuration": configuration.id,
-        "architecture": configuration.architecture,
-        "precision": configuration.precision,
-        "xla": configuration.xla,
-        "workers": configuration.workers,
-        "kind": kind,
-        "batch": batch,
-        **measured,
-    }
+def _row(configuration: Configuration, kind: Kind, batch: int, measured: dict[str, Any]) -> BenchmarkRow:
+    point = {name: getattr(configuration, name) for name in ("architecture", "precision", "xla", "workers")}
+    return BenchmarkRow(configuration=configuration.id, **point, kind=kind, batch=batch, **measured)
 
 
-def _say(engine: Engine, row: dict[str, Any]) -> None:
-    if engine.ranks.rank == 0:
-        print(
-            f"{row['configuration']} {row['kind']}, batch {row['batch']}: {row['samples_per_second']:,.0f} samples/s "
-            f"({row['samples_per_second_low']:,.0f} to {row['samples_per_second_high']:,.0f}), "
-            f"{100 * row['share_of_limit']:.0f} % of the limit",
-            file=sys.stderr,
-        )
+def _say(row: BenchmarkRow) -> None:
+    print(
+        f"{row.configuration} {row.kind}, batch {row.batch}: {row.samples_per_second:,.0f} samples/s "
+        f"({row.samples_per_second_low:,.0f} to {row.samples_per_second_high:,.0f}), "
+        f"{100 * (row.share_of_limit or 0):.0f} % of the limit",
+        file=sys.stderr,
+    )
 
 
 if __name__ == "__main__":

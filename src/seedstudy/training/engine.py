@@ -250,12 +250,9 @@ class Engine:
         whole, remaining = divmod(self._valid.rows, batch)
         shape = [share, self._evaluate.shape[1]]
 
-        def score(words: Any) -> Any:
-            return self.score(self.unpack(words))
-
         def one_batch(index: Any) -> Any:
             start = index * batch + self.ranks.rank * share
-            return score(tf.slice(self._evaluate, [start, 0], shape))
+            return self.score(self.unpack(tf.slice(self._evaluate, [start, 0], shape)))
 
         scores = tf.map_fn(one_batch, tf.range(whole), parallel_iterations=1, fn_output_signature=tf.float32)
         scores = tf.reshape(scores, [whole, share])
@@ -263,7 +260,7 @@ class Engine:
             return scores
         # Shapes stay fixed: the last batch is filled with the last row.
         places = whole * batch + self.ranks.rank * share + tf.range(share)
-        last = score(tf.gather(self._evaluate, tf.minimum(places, self._valid.rows - 1)))
+        last = self.scores_of(tf.minimum(places, self._valid.rows - 1))
         return tf.concat([scores, last[tf.newaxis]], axis=0)
 
     def _proof(self, value: Any) -> Any:

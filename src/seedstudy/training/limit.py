@@ -1,11 +1,13 @@
-"""What this machine can do at best: the work of a step that cannot be left out, timed by itself."""
+"""What this machine can do at best: the work of a step that cannot be left out, timed by itself.
+
+A limit is what was reached once: the least of a few times counts, and layers of one shape are timed as one.
+"""
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -63,7 +65,7 @@ def memory_seconds(engine: Engine) -> float:
         Seconds.
     """
     source, target = np.ones(COPIED_BYTES, np.uint8), np.empty(COPIED_BYTES, np.uint8)
-    second_bytes = 2 * COPIED_BYTES / fastest(lambda: np.copyto(target, source))
+    second_bytes = 2 * COPIED_BYTES / min(timed(lambda: np.copyto(target, source)))
     numbers = 0
     for group in engine.weights.flat:
         size = sum(int(np.prod(variable.shape)) for variable in engine.weights.variables(group))
@@ -71,16 +73,10 @@ def memory_seconds(engine: Engine) -> float:
     return 4 * numbers / second_bytes
 
 
-def typical(call: Callable[[], Any]) -> float:
-    """Median seconds of a few calls, after one that is not counted."""
+def timed(call: Callable[[], Any]) -> list[float]:
+    """Seconds of each of a few calls, after one that is not counted."""
     call()
-    return statistics.median(seconds(call) for _ in range(CALLS))
-
-
-def fastest(call: Callable[[], Any]) -> float:
-    """Least seconds of a few calls, after one that is not counted: a limit is what was reached once."""
-    call()
-    return min(seconds(call) for _ in range(CALLS))
+    return [seconds(call) for _ in range(CALLS)]
 
 
 def seconds(call: Callable[[], Any]) -> float:
@@ -90,6 +86,7 @@ def seconds(call: Callable[[], Any]) -> float:
     return time.perf_counter() - began
 
 
+@cache
 def _product_seconds(rows: int, depth: int, width: int, compute: Any) -> float:
     rng = np.random.default_rng(0)
     left, right = rng.random((rows, depth), np.float32), rng.random((depth, width), np.float32)
@@ -101,7 +98,7 @@ def _product_seconds(rows: int, depth: int, width: int, compute: Any) -> float:
         candidates.append(lambda: np.matmul(left, right))
     # A small product is over before the clock can tell: it is timed several times together.
     repeats = min(50, max(1, 10_000_000 // (rows * depth * width)))
-    return min(fastest(partial(_times, repeats, call)) / repeats for call in candidates)
+    return min(min(timed(partial(_times, repeats, call))) / repeats for call in candidates)
 
 
 def _times(repeats: int, call: Callable[[], Any]) -> None:

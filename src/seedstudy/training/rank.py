@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from seedstudy.errors import UserError
 from seedstudy.runs import Ledger
-from seedstudy.study import Configuration, Plan, Training
+from seedstudy.study import Configuration, Plan
 from seedstudy.training.job import Job, Task, provenance, record
 from seedstudy.training.launch import BAD_INPUT
 
 if TYPE_CHECKING:
     from seedstudy.data.loading import Dataset
+    from seedstudy.models.wide_deep.network import WideDeep
+    from seedstudy.training.communication import Communicator
     from seedstudy.training.engine import Engine
 
 AnyTask = TypeVar("AnyTask", bound=Task)
@@ -43,20 +45,8 @@ def serve(kind: type[AnyTask], work: Callable[[AnyTask], None]) -> None:
         sys.exit(BAD_INPUT)
 
 
-def build_engine(
-    plan: Plan, configuration: Configuration, data: Path, training: Training | None = None
-) -> tuple[Engine, Dataset]:
-    """Set this rank up as the configuration asks, and bind the model to the prepared data.
-
-    Parameters
-    ----------
-    plan, configuration
-        What is asked for.
-    data : Path
-        Folder of the prepared data.
-    training : Training, optional
-        In place of the plan's.
-    """
+def set_up(plan: Plan, configuration: Configuration, data: Path) -> tuple[WideDeep, Dataset, Communicator]:
+    """Set this rank up as the configuration asks, and bind the model to the prepared data."""
     architecture = plan.architectures[configuration.architecture]
 
     # Slow to load, and only now wanted: the environment is set, the job is known to be sound.
@@ -66,14 +56,20 @@ def build_engine(
         from seedstudy.data.loading import load
         from seedstudy.models.wide_deep.network import WideDeep
         from seedstudy.training.communication import Communicator
-        from seedstudy.training.engine import Engine
         from seedstudy.training.inforce import prepare
 
     prepare(configuration, architecture, plan.threads_per_worker, int(os.environ.get("HOROVOD_LOCAL_RANK", "0")))
     ranks = Communicator(configuration.workers, plan.training.gradient_compression)
     dataset = load(data)
-    network = WideDeep(plan.model, dataset.spec)
-    return Engine(network, dataset, configuration, training or plan.training, ranks), dataset
+    return WideDeep(plan.model, dataset.spec), dataset, ranks
+
+
+def build_engine(plan: Plan, configuration: Configuration, data: Path) -> tuple[Engine, Dataset]:
+    """Set this rank up, to train as the plan says."""
+    network, dataset, ranks = set_up(plan, configuration, data)
+    from seedstudy.training.engine import Engine
+
+    return Engine(network, dataset, configuration, plan.training, ranks), dataset
 
 
 def _train(job: Job) -> None:
