@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import shutil
 import subprocess
 import sys
@@ -132,8 +131,7 @@ def step(data: str, configuration: str) -> dict[str, float]:
             batch = batch_of(index)
         return [tf.reduce_max(part) for part in batch.values()]
 
-    key, epoch = tf.constant(1, tf.uint64), tf.constant(0, tf.int64)
-    tasks = {"step": lambda: engine._epoch(key, epoch).numpy(), "input": lambda: [part.numpy() for part in inputs()]}
+    tasks = {"step": lambda: engine.pass_over(1, 0), "input": lambda: [part.numpy() for part in inputs()]}
     engine.reset(1)
     times: dict[str, list[float]] = {name: [] for name in tasks}
     for repeat in range(26):
@@ -310,8 +308,6 @@ def main() -> None:
         name, *arguments = options.task
         print(json.dumps(TASKS[name](*arguments)))
         return
-    from seedstudy.training.job import commit, machine
-
     cores = os.sched_getaffinity(0)
     (ROOT / "build").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=ROOT / "build") as name:
@@ -319,16 +315,14 @@ def main() -> None:
         lines = share_of_step(work, cores)
         lines += loading(work, options.rows, options.repeats, cores)
         lines += memory_of_ranks(work, options.ranks_rows, cores)
-    head = (
-        "# The data path\n\n"
-        f"Commit {commit()}, {machine()}, Python {platform.python_version()}, {time.strftime('%Y-%m-%d')}: "
-        "`python benchmarks/data_path.py`. Times and memory are counted after imports, each in a process of its own, "
-        "in turns; the memory of `load` with its copy in the page cache.\n\n"
+    # Only here: the report loads what a task's time and memory are not to count.
+    from report import publish
+
+    about = (
+        "Times and memory are counted after imports, each in a process of its own, in turns; the memory of `load` with "
+        "its copy in the page cache."
     )
-    text = head + "\n".join(lines) + "\n"
-    print(text)
-    if options.output:
-        options.output.write_text(text)
+    publish("The data path", "python benchmarks/data_path.py", about, lines, options.output)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ import argparse
 import itertools
 import json
 import os
-import platform
 import subprocess
 import sys
 import time
@@ -173,17 +172,11 @@ def main() -> None:
     lines += ["", "Of ranx neither building nor sorting of Qrels and Run is counted, nor its compilation."]
     if not PEERS.exists():
         lines[-1] = "ranx is not installed: `make benchmarks/peers/.venv`."
-    from seedstudy.training.job import commit, machine
+    # Only here: a task runs where benchmarks/ is not on Python's path.
+    from report import publish
 
-    head = (
-        "# MAP@12 on one core\n\n"
-        f"2 to 12 rows a display, one of them positive; {options.repeats} repeats. Commit {commit()}, {machine()}, "
-        f"Python {platform.python_version()}, {time.strftime('%Y-%m-%d')}: `python benchmarks/metrics.py`.\n\n"
-    )
-    text = head + "\n".join(lines) + "\n"
-    print(text)
-    if options.output:
-        options.output.write_text(text)
+    about = f"2 to 12 rows a display, one of them positive; {options.repeats} repeats."
+    publish("MAP@12 on one core", "python benchmarks/metrics.py", about, lines, options.output)
 
 
 if __name__ == "__main__":

@@ -12,16 +12,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
+from report import publish
 
 from seedstudy.study import Configuration, Plan, load_plan
-from seedstudy.training.job import commit, environment, machine
+from seedstudy.training.job import environment
 
 ROOT = Path(__file__).resolve().parents[1]
 PLAN = ROOT / "config" / "default.yaml"
@@ -102,17 +102,11 @@ def main() -> None:
         deviation = f"{np.std(values[name], ddof=1):.4f}" if len(seeds) > 1 else ""
         mean = np.mean(values[name])
         lines.append(f"| {NAMES[name]} | {turns} | {median:.1f} | {ratio:.2f} | {mean:.4f} | {deviation} |")
-    head = (
-        "# Seeds of one configuration on one core, against what a user writes today\n\n"
-        f"{len(seeds)} seeds of {CONFIGURATION} of the default study, in turns, imports and compilation counted. "
-        f"Commit {commit()}, {machine()}, Python {platform.python_version()}, {time.strftime('%Y-%m-%d')}: "
-        f"`python benchmarks/peers.py --seeds {options.seeds} --turns {options.turns}"
-        f"{''.join(f' --peer {peer}' for peer in options.peer or ())}`.\n\n"
-    )
-    text = head + "\n".join(lines) + "\n"
-    print(text)
-    if options.output:
-        options.output.write_text(text)
+    about = f"{len(seeds)} seeds of {CONFIGURATION} of the default study, in turns, imports and compilation counted."
+    chosen = "".join(f" --peer {peer}" for peer in options.peer or ())
+    command = f"python benchmarks/peers.py --seeds {options.seeds} --turns {options.turns}{chosen}"
+    title = "Seeds of one configuration on one core, against what a user writes today"
+    publish(title, command, about, lines, options.output)
 
 
 if __name__ == "__main__":

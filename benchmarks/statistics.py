@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import resource
 import subprocess
 import sys
@@ -134,18 +133,14 @@ def main() -> None:
         f"scipy.stats.permutation_test {1e3 * found['scipy']:.1f} ms, {found['ratio']:.1f} times faster; p "
         f"{found['p']:.4f} and {found['p_scipy']:.4f} (two Monte Carlo errors: {found['p_error']:.4f}).",
     ]
-    from seedstudy.training.job import commit, machine
+    # Only here: the report loads what a task's time and memory are not to count.
+    from report import publish
 
-    head = (
-        "# The statistics on one core\n\n"
-        f"After imports; four families of {CELLS} cells, {options.resamples} permutations a "
-        f"cell, summaries, factorial model. Commit {commit()}, {machine()}, Python {platform.python_version()}, "
-        f"{time.strftime('%Y-%m-%d')}: `python benchmarks/statistics.py`.\n\n"
+    about = (
+        f"After imports; four families of {CELLS} cells, {options.resamples} permutations a cell, summaries, factorial "
+        "model."
     )
-    text = head + "\n".join(lines) + "\n"
-    print(text)
-    if options.output:
-        options.output.write_text(text)
+    publish("The statistics on one core", "python benchmarks/statistics.py", about, lines, options.output)
 
 
 if __name__ == "__main__":
