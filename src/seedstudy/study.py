@@ -112,6 +112,7 @@ class PlanDocument(_Block):
     architectures: Annotated[dict[Name, Architecture], Field(min_length=1)]
     axes: Axes
     threads_per_worker: PositiveInt
+    affinity: Literal["none", "training", "rank"] = "none"
     training: Training
     model: ModelConfig
     data: DataSource

@@ -39,6 +39,11 @@ def main() -> None:
 def _measure(job: BenchmarkJob) -> None:
     plan, configuration = job.resolve()
     assert plan.benchmark is not None, "the command has checked this"
+    origin = {
+        "commit": job.commit,
+        "machine": machine(),
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+    }  # Before the rank is bound.
     network, dataset, ranks = set_up(plan, configuration, job.data)
     from seedstudy.training.engine import Engine
 
@@ -48,7 +53,6 @@ def _measure(job: BenchmarkJob) -> None:
         engine.reset(SEED)
         return engine
 
-    origin = {"commit": job.commit, "machine": machine(), "date": f"{datetime.now(UTC):%Y-%m-%d}"}
     rows = []
 
     def keep(kind: Kind, batch: int, measured: dict[str, Any]) -> None:

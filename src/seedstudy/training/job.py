@@ -15,6 +15,8 @@ from pydantic import BaseModel, ConfigDict
 from seedstudy.runs import Epoch, RunRecord, Status
 from seedstudy.study import ROOT, Configuration, Plan, load_plan, usable_cores
 
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
 
 class Task(BaseModel):
     """What a rank is told on its standard input.
@@ -147,8 +149,9 @@ def environment(plan: Plan, configuration: Configuration) -> dict[str, str]:
         "TF_CPP_MIN_LOG_LEVEL": "2",
         "TF_ENABLE_ONEDNN_OPTS": "1",
         "KERAS_BACKEND": "tensorflow",
-        "OMP_NUM_THREADS": str(plan.threads_per_worker),
         "PYTHONUNBUFFERED": "1",
+        # Both: Snakemake sets them to the cores of the job, and OpenBLAS heeds its own first.
+        **dict.fromkeys(THREAD_VARIABLES, str(plan.threads_per_worker)),
         **plan.architectures[configuration.architecture].environment(),
     }
     if configuration.device == "cpu":

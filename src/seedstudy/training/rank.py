@@ -9,13 +9,14 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from seedstudy.errors import UserError
 from seedstudy.runs import Ledger
 from seedstudy.study import Configuration, Plan
+from seedstudy.training.affinity import bound, cores_of_rank
 from seedstudy.training.job import Job, Task, provenance, record
 from seedstudy.training.launch import BAD_INPUT
 
@@ -48,6 +49,11 @@ def serve(kind: type[AnyTask], work: Callable[[AnyTask], None]) -> None:
 def set_up(plan: Plan, configuration: Configuration, data: Path) -> tuple[WideDeep, Dataset, Communicator]:
     """Set this rank up as the configuration asks, and bind the model to the prepared data."""
     architecture = plan.architectures[configuration.architecture]
+    place = int(os.environ.get("HOROVOD_LOCAL_RANK", "0"))
+    everywhere = os.sched_getaffinity(0)
+    if plan.affinity != "none":
+        here = int(os.environ.get("HOROVOD_LOCAL_SIZE", "1"))
+        os.sched_setaffinity(0, cores_of_rank(place, here, plan.threads_per_worker))
 
     # Slow to load, and only now wanted: the environment is set, the job is known to be sound.
     with _quickly():
@@ -58,8 +64,10 @@ def set_up(plan: Plan, configuration: Configuration, data: Path) -> tuple[WideDe
         from seedstudy.training.communication import Communicator
         from seedstudy.training.inforce import prepare
 
-    prepare(configuration, architecture, plan.threads_per_worker, int(os.environ.get("HOROVOD_LOCAL_RANK", "0")))
-    ranks = Communicator(configuration.workers, plan.training.gradient_compression)
+    prepare(configuration, architecture, plan.threads_per_worker, place)
+    # Horovod starts its threads here: they, not those of TensorFlow, may then run where a core is idle.
+    with bound(everywhere) if plan.affinity == "training" else nullcontext():
+        ranks = Communicator(configuration.workers, plan.training.gradient_compression)
     dataset = load(data)
     return WideDeep(plan.model, dataset.spec), dataset, ranks
 
@@ -75,11 +83,12 @@ def build_engine(plan: Plan, configuration: Configuration, data: Path) -> tuple[
 def _train(job: Job) -> None:
     began = time.perf_counter()
     plan, configuration = job.resolve()
+    origin = provenance(job.commit)  # Before the rank is bound to a part of the cores.
     engine, dataset = build_engine(plan, configuration, job.data)
     from seedstudy.training.inforce import verify
 
     ledger = Ledger(job.ledger, configuration.run_digest)
-    known = provenance(job.commit) | {"data_sha256": dataset.content_sha256()}
+    known = origin | {"data_sha256": dataset.content_sha256()}
     start_seconds = time.perf_counter() - began
     in_force: dict[str, Any] = {}
     for number, seed in enumerate(job.seeds, start=1):
