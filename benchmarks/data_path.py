@@ -116,12 +116,14 @@ def step(data: str, configuration: str) -> dict[str, float]:
     engine, _ = build_engine(plan, plan.configuration(configuration), Path(data))
     import tensorflow as tf
 
+    from seedstudy.training.randomness import keys_of
+
     places = engine.steps_per_epoch * plan.training.global_batch
-    order = tf.constant(np.resize(np.random.default_rng(1).permutation(engine.rows), places).astype(np.int32))
+    order = tf.constant(np.resize(np.random.default_rng(1).permutation(engine.examples), places).astype(np.int32))
 
     def batch_of(index):
         start = index * plan.training.global_batch + engine.first_row
-        return engine.local_batch_of(tf.slice(order, [start], [engine.local_batch]))
+        return engine.local_batch_of(None, None, tf.slice(order, [start], [engine.local_batch]))
 
     @tf.function
     def inputs():
@@ -131,8 +133,9 @@ def step(data: str, configuration: str) -> dict[str, float]:
             batch = batch_of(index)
         return [tf.reduce_max(part) for part in batch.values()]
 
-    tasks = {"step": lambda: engine.pass_over(1, 0), "input": lambda: [part.numpy() for part in inputs()]}
-    engine.reset(1)
+    keys = keys_of(1)
+    tasks = {"step": lambda: engine.pass_over(keys, 0), "input": lambda: [part.numpy() for part in inputs()]}
+    engine.reset(keys)
     times: dict[str, list[float]] = {name: [] for name in tasks}
     for repeat in range(26):
         for name, task in tasks.items():
@@ -156,15 +159,15 @@ def rank(folder: str) -> dict[str, float]:
     train, valid = _resident(dataset.train), _resident(dataset.valid)
 
     @tf.function
-    def epoch(seed, number):
-        order, total = randomness.permutation(seed, number, dataset.train.rows), tf.constant(0.0)
+    def epoch(keys, number):
+        order, total = randomness.permutation(keys, number, dataset.train.rows), tf.constant(0.0)
         for start in tf.range(0, dataset.train.rows - 1024, 1024):
             total += tf.gather(train, order[start : start + 1024])[0, 1]
         for start in tf.range(0, dataset.valid.rows - 1024, 1024):
             total += valid[start : start + 1024][0, 1]
         return total
 
-    epoch(tf.constant(1, tf.uint64), tf.constant(0, tf.int64)).numpy()
+    epoch(randomness.keys_of(1), tf.constant(0, tf.int64)).numpy()
     sum(int(split.words[:, 0].sum() + split.group.sum()) for split in (dataset.train, dataset.valid))
     peak = memory()
     print("ready", flush=True)

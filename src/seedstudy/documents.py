@@ -178,6 +178,11 @@ def refused(error: ValidationError, where: str) -> UserError:
     first = mistakes[0]
     key = ".".join(str(part) for part in first["loc"]) or "the document"
     remedy = _REMEDIES.get(first["type"], first["msg"].removeprefix("Value error, "))
+    if first["type"].startswith("union_tag"):
+        context = first["ctx"]
+        key = f"{key}.{context['discriminator'].strip(chr(39))}"
+        known = f"; known are {context['expected_tags']}" if "expected_tags" in context else ""
+        remedy = f"{context['tag']} is unknown{known}" if "tag" in context else _REMEDIES["missing"]
     more = f" ({len(mistakes) - 1} more)" if len(mistakes) > 1 else ""
     return UserError(f"{where}{key}", f"{remedy}{more}")
 

@@ -69,13 +69,7 @@ def mean_average_precision(scores: Floats, labels: NDArray[Any], groups: Integer
     ValueError
         Shapes differ, a score is not finite, k < 1, or no display holds a positive.
     """
-    scores, labels, groups = np.asarray(scores), np.asarray(labels), np.asarray(groups)
-    if not scores.shape == labels.shape == groups.shape or scores.ndim != 1:
-        raise ValueError(f"scores {scores.shape}, labels {labels.shape}, groups {groups.shape}: one row each needed")
-    if k < 1:
-        raise ValueError(f"k is {k}; it must be at least 1")
-    if not np.isfinite(scores).all():
-        raise ValueError("a score is not finite")
+    scores, labels, groups = _checked(scores, labels, groups, k)
     if not (labels > 0).any():
         raise ValueError("no display holds a positive")
     starts = np.concatenate(([0], np.flatnonzero(groups[1:] != groups[:-1]) + 1))
@@ -159,6 +153,72 @@ def _precisions(
     precision = np.full(len(sizes), np.nan)
     np.divide(np.add.reduceat(gain, starts), np.minimum(positives, k), out=precision, where=positives > 0)
     return precision, mixed
+
+
+@dataclass(frozen=True)
+class HeldOutRanking:
+    """Where held-out items rank among their negatives, averaged over slates.
+
+    Attributes
+    ----------
+    hit_rate, ndcg : float
+        HR@k and NDCG@k.
+    tied_share : float
+        Share of slates in which the held-out item's score equals a negative's: there the values are expectations.
+    """
+
+    hit_rate: float
+    ndcg: float
+    tied_share: float
+
+
+def held_out_ranking(scores: Floats, labels: NDArray[Any], groups: Integers, k: int) -> HeldOutRanking:
+    """HR@k and NDCG@k of one held-out item a slate (He et al., WWW 2017), expected over the order of tied rows.
+
+    An item at rank r <= k is a hit and gains ln 2 / ln(r + 1), any other 0. One that ties with m - 1 others after rank
+    a stands at each of a + 1 .. a + m with probability 1 / m.
+
+    Parameters
+    ----------
+    scores, labels, groups : arrays, shape (rows,)
+        As for `mean_average_precision`.
+    k : int
+        Cut-off, at least 1.
+
+    Returns
+    -------
+    HeldOutRanking
+
+    Raises
+    ------
+    ValueError
+        Shapes differ, a score is not finite, k < 1, or a slate does not hold exactly one positive.
+    """
+    scores, labels, groups = _checked(scores, labels, groups, k)
+    slates, slate = np.unique(groups, return_inverse=True)
+    positive = labels > 0
+    if (np.bincount(slate[positive], minlength=len(slates)) != 1).any():
+        raise ValueError("a slate does not hold exactly one positive")
+    held_out = np.empty(len(slates), scores.dtype)
+    held_out[slate[positive]] = scores[positive]
+    above = np.bincount(slate[scores > held_out[slate]], minlength=len(slates))  # a
+    tied = np.bincount(slate[scores == held_out[slate]], minlength=len(slates))  # m
+    gains = np.concatenate(([0.0], np.log(2) / np.log(np.arange(2, k + 2))))
+    totals = np.stack([np.arange(k + 1), gains.cumsum()])  # of ranks 1 .. r, by r
+    first, last = np.minimum(above, k), np.minimum(above + tied, k)
+    hit, gain = (totals[:, last] - totals[:, first]) / tied
+    return HeldOutRanking(float(hit.mean()), float(gain.mean()), float((tied > 1).mean()))
+
+
+def _checked(scores: Floats, labels: NDArray[Any], groups: Integers, k: int) -> tuple[Floats, NDArray[Any], Integers]:
+    scores, labels, groups = np.asarray(scores), np.asarray(labels), np.asarray(groups)
+    if not scores.shape == labels.shape == groups.shape or scores.ndim != 1:
+        raise ValueError(f"scores {scores.shape}, labels {labels.shape}, groups {groups.shape}: one row each needed")
+    if k < 1:
+        raise ValueError(f"k is {k}; it must be at least 1")
+    if not np.isfinite(scores).all():
+        raise ValueError("a score is not finite")
+    return scores, labels, groups
 
 
 def area_under_curve(scores: Floats, labels: NDArray[Any]) -> float:

@@ -105,8 +105,9 @@ class PlanDocument(_Block):
     output: Output
     seeds_file: str
     seeds_per_job: PositiveInt
-    metric: Literal["map12"]
+    metric: str
     margin: Margin
+    target: float | None = None
     alpha: Annotated[float, Field(gt=0, lt=0.5)]
     families: tuple[Family, ...]
     architectures: Annotated[dict[Name, Architecture], Field(min_length=1)]
@@ -288,6 +289,9 @@ def load_plan(path: str | Path, cores: int | None = None) -> Plan:
     document = load_document(path, PlanDocument)
     fields = {name: getattr(document, name) for name in PlanDocument.model_fields}
     plan = Plan.model_construct(**fields, path=path, seeds=read_seeds(path.parent / document.seeds_file))
+    if plan.metric not in plan.model.metrics:
+        known = ", ".join(plan.model.metrics)
+        raise UserError(f"{path}: metric", f"{plan.metric} is none of {plan.model.name}; it has {known}")
     _check_axes(plan)
     _check_batches(plan)
     _check_families(plan)

@@ -1,6 +1,7 @@
 """Ranking metrics against fractions worked by hand, a brute-force oracle, and scikit-free definitions."""
 
 import itertools
+import math
 import subprocess
 import sys
 from fractions import Fraction
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu
 
 from seedstudy import metrics
-from seedstudy.metrics import area_under_curve, log_loss, mean_average_precision
+from seedstudy.metrics import area_under_curve, held_out_ranking, log_loss, mean_average_precision
 
 displays = st.lists(
     st.lists(st.tuples(st.integers(-2, 2), st.booleans()), min_size=1, max_size=5), min_size=1, max_size=6
@@ -185,3 +186,55 @@ def test_log_loss_is_the_negative_log_likelihood_and_does_not_overflow():
     expected = -np.log(np.where(labels == 1, probability, 1 - probability)).mean()
     assert log_loss(logits, labels) == pytest.approx(expected, rel=1e-14)
     assert log_loss(np.array([1e4, -1e4]), np.array([0, 1])) == 1e4
+
+
+def held_out(scores: list[int], positive: int, k: int) -> tuple[Fraction, float]:
+    """HR@k and NDCG@k of one slate, over every order that no score contradicts."""
+    ranks = [
+        order.index(positive) + 1
+        for order in itertools.permutations(range(len(scores)))
+        if all(scores[a] >= scores[b] for a, b in itertools.pairwise(order))
+    ]
+    hits = Fraction(sum(rank <= k for rank in ranks), len(ranks))
+    return hits, sum(math.log(2) / math.log(rank + 1) for rank in ranks if rank <= k) / len(ranks)
+
+
+@pytest.mark.parametrize(
+    ("scores", "k", "hit_rate", "ndcg"),
+    [
+        ([3, 2, 1], 10, Fraction(1), 1.0),
+        ([2, 3, 1], 10, Fraction(1), math.log(2) / math.log(3)),
+        ([1, 2, 3], 2, Fraction(0), 0.0),
+        ([5, 5], 1, Fraction(1, 2), 0.5),  # first in one of two orders
+        ([5, 5, 5, 9], 3, Fraction(2, 3), (math.log(2) / math.log(3) + 0.5) / 3),  # ranks 2, 3, 4
+    ],
+)
+def test_held_out_ranking_equals_values_worked_by_hand(scores, k, hit_rate, ndcg):
+    labels = np.arange(len(scores)) == 0
+    found = held_out_ranking(np.array(scores, float), labels, np.zeros(len(scores), int), k)
+    assert found.hit_rate == pytest.approx(float(hit_rate), abs=1e-15)
+    assert found.ndcg == pytest.approx(ndcg, abs=1e-15)
+
+
+def test_held_out_ranking_equals_brute_force_on_300_cases_with_ties():
+    rng = np.random.default_rng(5)
+    tied = 0
+    for _ in range(300):
+        k, sizes = int(rng.integers(1, 8)), rng.integers(1, 7, 4)
+        slates = [rng.integers(0, 4, size).tolist() for size in sizes]
+        positives = [int(rng.integers(size)) for size in sizes]
+        expected = [held_out(scores, positive, k) for scores, positive in zip(slates, positives, strict=True)]
+        labels = np.concatenate([np.arange(size) == p for size, p in zip(sizes, positives, strict=True)])
+        rows = rng.permutation(sizes.sum())
+        scores, groups = np.concatenate(slates).astype(float), np.repeat([7, 3, 9, 1], sizes)
+        found = held_out_ranking(scores[rows], labels[rows], groups[rows], k)
+        assert found.hit_rate == pytest.approx(float(np.mean([float(hits) for hits, _ in expected])), abs=1e-12)
+        assert found.ndcg == pytest.approx(float(np.mean([gain for _, gain in expected])), abs=1e-12)
+        tied += found.tied_share > 0
+    assert tied > 100
+
+
+@pytest.mark.parametrize("labels", [[1, 1, 0], [0, 0, 0]])
+def test_a_slate_without_exactly_one_held_out_item_is_refused(labels):
+    with pytest.raises(ValueError, match="exactly one positive"):
+        held_out_ranking(np.zeros(3), np.array(labels), np.zeros(3, int), 10)

@@ -89,7 +89,7 @@ def test_published_study_names_its_configurations_by_gpu():
         ({"families": [{"name": "a", "between": {"precision": ["fp32", "fp8"]}, "within": []}]}, "families.0"),
         ({"families": [{"name": "a", "between": {"speed": ["1", "2"]}, "within": []}]}, "families.0"),
         ({"families": [{"name": "a", "between": {"xla": ["true", "false"]}, "within": ["xla"]}]}, "families.0.within"),
-        ({"data.source": "kaggle"}, "data"),
+        ({"data.source": "kaggle"}, "data.source"),
     ],
 )
 def test_a_mistake_is_one_line_with_file_and_key(edit, changes, key):

@@ -17,12 +17,12 @@ def main():
 
     from seedstudy.training import randomness
 
-    engine.reset(job.seeds[0])
-    key = tf.constant(job.seeds[0], tf.uint64)
-    order = randomness.permutation(key, tf.constant(0, tf.int64), engine.rows)
+    keys = randomness.keys_of(job.seeds[0])
+    engine.reset(keys)
+    order = randomness.permutation(keys, tf.constant(0, tf.int64), engine.examples)
     places = engine.first_row + tf.range(engine.local_batch)
-    noise = engine.noise(key, tf.constant(0, tf.int64))
-    batch = engine.local_batch_of(tf.gather(order, places))
+    noise = engine.noise(keys, tf.constant(0, tf.int64))
+    batch = engine.local_batch_of(keys, tf.constant(0, tf.int64), tf.gather(order, places))
     _, gradient = engine.gradients(batch, noise)
     averaged = engine.weights.named(engine.average(gradient))
     if engine.ranks.rank == 0:

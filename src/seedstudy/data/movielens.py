@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from seedstudy.data.others import draw_others
 from seedstudy.data.prepare import Prepared
 from seedstudy.data.source import MovieLens100K
 from seedstudy.data.spec import Multihot
@@ -46,7 +47,6 @@ AGE_BOUNDS = (18, 25, 35, 45, 50, 56)
 """Where the age groups of MovieLens 1M begin."""
 
 SECONDS_A_YEAR = 365.25 * 86_400
-CHUNK = 4_096
 
 Floats = NDArray[np.float64]
 
@@ -252,16 +252,16 @@ def _rows(
     rated[user, np.searchsorted(ids, ratings["movie_id"].to_numpy())] = True
     known = np.isin(ids, before["movie_id"].to_numpy())
     who, train = np.searchsorted(user_ids, liked["user_id"].to_numpy()), liked["train"].to_numpy()
-    drawn = np.empty((liked.height, source.negatives), np.int64)
-    rng = np.random.default_rng(source.seed)
-    for start in range(0, liked.height, CHUNK):
-        part = slice(start, start + CHUNK)
-        keys = rng.random((len(who[part]), len(ids)))
-        # The smallest of independent uniform keys are a draw without replacement.
-        keys[rated[who[part]] | (train[part, None] & ~known)] = 2.0
-        drawn[part] = np.argpartition(keys, source.negatives, axis=1)[:, : source.negatives]
-        if (np.take_along_axis(keys, drawn[part], axis=1) > 1.0).any():
-            raise UserError("data.negatives", f"a user leaves fewer than {source.negatives} films unrated; lower it")
+    try:
+        drawn = draw_others(
+            np.random.default_rng(source.seed),
+            (liked.height, len(ids)),
+            source.negatives,
+            lambda part: rated[who[part]] | (train[part, None] & ~known),
+        )
+    except ValueError:
+        problem = f"a user leaves fewer than {source.negatives} films unrated; lower it"
+        raise UserError("data.negatives", problem) from None
     slate = np.arange(liked.height, dtype=np.int64)
     own = liked.select("user_id", "timestamp", "train").with_columns(slate=pl.Series(slate))
     positive = own.with_columns(movie_id=liked["movie_id"], liked=pl.lit(1, pl.Int8))

@@ -21,6 +21,7 @@ from seedstudy.data.loading import Dataset, Split, copy_name, load, load_describ
 from seedstudy.data.source import (
     DataSource,
     GeneratedOutbrain,
+    Interactions,
     MovieLens100K,
     Outbrain,
     ParquetData,
@@ -29,10 +30,13 @@ from seedstudy.data.source import (
 from seedstudy.data.spec import FeatureSpec, Multihot, SplitFile, save_spec
 from seedstudy.documents import sha256_file, write_atomically
 from seedstudy.errors import UserError
-from seedstudy.metrics import mean_average_precision
+from seedstudy.metrics import held_out_ranking, mean_average_precision
 
-CUTOFF = 12
-"""k of the MAP@k of the baselines."""
+RANKINGS: dict[str, Callable[..., float]] = {
+    "map12": lambda scores, labels, groups: mean_average_precision(scores, labels, groups, 12).value,
+    "hr10": lambda scores, labels, groups: held_out_ranking(scores, labels, groups, 10).hit_rate,
+}
+"""Metrics of the baselines."""
 
 COPIES = (copy_name("train"), copy_name("valid"))
 PUBLISHED = ("train.parquet", "valid.parquet", "spec.yaml", "manifest.json", *COPIES)
@@ -58,6 +62,8 @@ class Prepared:
         Scores of simple rankings of the validation rows, fitted on train.
     terms : str
         Acknowledgement and terms of use of the data.
+    ranking : str
+        Metric of the baselines, of `RANKINGS`.
     """
 
     name: str
@@ -70,6 +76,7 @@ class Prepared:
     valid: pl.DataFrame
     baselines: dict[str, NDArray[np.float64]]
     terms: str
+    ranking: str = "map12"
 
 
 def prepare(
@@ -120,7 +127,7 @@ def prepare(
 
 def _prepare(source: DataSource, work: Path, raw: Path | None, progress: Callable[[str], None]) -> Prepared:
     # Imported here: the sources need `Prepared`.
-    from seedstudy.data import movielens, outbrain, synthetic
+    from seedstudy.data import interactions, movielens, outbrain, synthetic
     from seedstudy.data.generator import generate
 
     match source:
@@ -133,6 +140,8 @@ def _prepare(source: DataSource, work: Path, raw: Path | None, progress: Callabl
             return outbrain.prepare(source.raw, rows=source.rows, seed=source.seed, generated=False, progress=progress)
         case MovieLens100K():
             return movielens.prepare(source, progress=progress)
+        case Interactions():
+            return interactions.prepare(source, progress=progress)
         case ParquetData():
             source.recipe()  # Refuses a specification without checksums before anything is read.
             progress(f"data: checking {source.spec}")
@@ -197,7 +206,7 @@ def _write(prepared: Prepared, source: DataSource, folder: Path, progress: Calla
         "recipe": source.recipe(),
         "data_hash": dataset.content_sha256(),
         "splits": {"train": _summary(dataset.train), "valid": _summary(dataset.valid)},
-        "baselines_map12": _baselines(prepared, dataset.valid),
+        f"baselines_{prepared.ranking}": _baselines(prepared, dataset.valid),
         "terms": prepared.terms,
     }
     write_atomically(folder / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
@@ -224,10 +233,8 @@ def _baselines(prepared: Prepared, valid: Split) -> dict[str, float]:
         raise UserError(f"{prepared.name}: column {prepared.label}", "no row of the validation split is 1")
     # With all scores tied, the expected value over the order of ties is that of random order.
     scores = {"random order": np.zeros(valid.rows), **prepared.baselines}
-    return {
-        name: float(mean_average_precision(score, valid.label, valid.group, k=CUTOFF).value)
-        for name, score in scores.items()
-    }
+    ranking = RANKINGS[prepared.ranking]
+    return {name: ranking(score, valid.label, valid.group) for name, score in scores.items()}
 
 
 def _check_replaceable(output: Path) -> None:

@@ -105,6 +105,45 @@ class MovieLens100K(_Source):
         return {"version": RECIPE_VERSION, **self.model_dump()}
 
 
+class Interactions(_Source):
+    """Interactions of users with items; the latest of each user is held out and ranked among items never touched.
+
+    Parameters
+    ----------
+    file : Path or None
+        CSV, tab-separated (``.tsv``, ``.inter``), Parquet, or MovieLens' ``.dat``. None is MovieLens 100K, which is
+        fetched.
+    user, item, time : str
+        Names of its columns; a ``.dat`` file and MovieLens 100K have none to name.
+    rows : int
+        Rows of the table; checked when preparing, so that a cut-down copy is never taken for the whole.
+    duplicates : {"first", "last", "refuse"}
+        Which of a user's interactions with one item counts, in order of time.
+    min_interactions : int
+        Users with fewer different items are dropped.
+    negatives : int
+        Items that a held-out one is ranked among, drawn once, of those that the user never interacted with.
+    seed : int
+        Seed of these, and of the order of a user's interactions at the same time.
+    """
+
+    source: Literal["interactions"]
+    file: LocalPath | None = None
+    user: str = "user"
+    item: str = "item"
+    time: str = "time"
+    rows: Annotated[int, Field(ge=1)] = 100_000
+    duplicates: Literal["first", "last", "refuse"] = "last"
+    min_interactions: Annotated[int, Field(ge=2)] = 20
+    negatives: Annotated[int, Field(ge=1)] = 100
+    seed: Uint32 = 0
+
+    def recipe(self) -> dict[str, Any]:
+        """Return what determines the prepared values, fit for JSON."""
+        fetched = {"table": "movielens-100k"} if self.file is None else {}
+        return {"version": RECIPE_VERSION, **self.model_dump(exclude={"file", "user", "item", "time"}), **fetched}
+
+
 class ParquetData(_Source):
     """Any data set as two Parquet files with a feature specification.
 
@@ -170,6 +209,6 @@ class Synthetic(_Source):
 
 
 DataSource = Annotated[
-    GeneratedOutbrain | Outbrain | MovieLens100K | ParquetData | Synthetic,
+    GeneratedOutbrain | Outbrain | MovieLens100K | Interactions | ParquetData | Synthetic,
     Field(discriminator="source"),
 ]

@@ -14,6 +14,9 @@ from seedstudy.data.loading import Split
 Dropout = Callable[[Any, int], Any]
 """Drops out the activations of a numbered layer."""
 
+Draw = Callable[[int, int], Any]
+"""Random numbers for the examples of a step: of a numbered kind, uint16 of shape (examples, n), n a multiple of 8."""
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -31,7 +34,7 @@ class Parameter:
     scale : float
         Standard deviation of `normal`, half-width of `uniform`.
     lookups : int
-        Of an embedding table: how many of its rows a row of the data looks up. 0 for other arrays.
+        Of an embedding table: how many of its rows an example looks up. 0 for other arrays.
     """
 
     name: str
@@ -54,8 +57,16 @@ class Network(Protocol):
     """A model bound to the features of a data set."""
 
     parameters: tuple[Parameter, ...]
+    examples_per_row: int
     dropout_rate: float
     dropout_widths: tuple[int, ...]
+
+    def sampled(self, words: Any, copy: Any, draw: Draw) -> Any:
+        """Training examples of a batch, from the words of their rows.
+
+        Each row of the data is an example `examples_per_row` times an epoch; `copy`, int32 of shape (examples,), says
+        which of them an example is. A model that draws nothing returns the words.
+        """
 
     def unpack(self, words: Any) -> dict[str, Any]:
         """A batch from its words, float32 of shape (rows, words of a row), laid out as `Split.words`."""

@@ -7,12 +7,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from seedstudy.errors import UserError
 from seedstudy.imports.benchmarks import read_benchmarks
+from seedstudy.imports.curves import read_curves
 from seedstudy.imports.study import read_study
 from seedstudy.statistics.failures import OK
+from seedstudy.statistics.values import FloatArray
 from seedstudy.study import Plan
 from seedstudy.tables.frames import NAN, arm_label
 from seedstudy.tables.study import save_tables
@@ -64,7 +67,7 @@ def latency_table(rows: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def time_table(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
+def time_table(runs: pd.DataFrame, metric: str, target: float | None = None) -> pd.DataFrame:
     """One row a point of architecture, workers and XLA, from a table of runs.
 
     Parameters
@@ -73,12 +76,20 @@ def time_table(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
         From `seedstudy.imports.study.read_study`; runs that did not finish are left out.
     metric : str
         Column of the metric.
+    target : float, optional
+        Value of the metric to which time is counted too.
 
     Returns
     -------
     pandas.DataFrame
-        The point; of both precisions the number of runs, mean of the metric, seconds of training (median, smallest,
-        largest) and of evaluation (median); ratio of the median seconds of full precision and AMP. Unrounded.
+        The point; of both precisions the number of runs, mean of the metric, seconds of training to the last epoch
+        (median, smallest, largest), to the best (the first, of equal ones) and to the first that reaches the target
+        (medians; infinite where half of the runs never do), and seconds of evaluation (median); ratio of the median
+        seconds of full precision and AMP. Unrounded.
+
+    Notes
+    -----
+    A run's training time is taken to be spread evenly over its epochs.
 
     Raises
     ------
@@ -88,12 +99,15 @@ def time_table(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
     finished = runs[runs["status"] == OK]
     finished = finished.assign(**{name: _seconds(finished, name) for name in ("train_seconds", "evaluation_seconds")})
     finished["workers"] = finished["workers"].astype(int)
+    finished[["to_best", "to_target"]] = _seconds_to(finished, metric, target)
     found = finished.groupby([*POINT, "precision"], sort=False).agg(
         runs=(metric, "count"),
         metric=(metric, "mean"),
         train_seconds=("train_seconds", "median"),
         train_seconds_low=("train_seconds", "min"),
         train_seconds_high=("train_seconds", "max"),
+        best_seconds=("to_best", "median"),
+        target_seconds=("to_target", "median"),
         evaluation_seconds=("evaluation_seconds", "median"),
     )
     values = list(found.columns)
@@ -131,7 +145,7 @@ def write_benchmark_tables(benchmarks_path: Path, runs_path: Path, plan_path: Pa
     trained, evaluated = throughput_table(training), throughput_table(inference)
     # Inference exchanges nothing between workers.
     evaluated = evaluated.drop(columns=[f"strong_scaling_{level}" for level in LEVELS])
-    latency, times = latency_table(inference), time_table(runs, plan.metric)
+    latency, times = latency_table(inference), time_table(runs, plan.metric, plan.target)
     texts = {
         "benchmark_training": (trained, _page(plan, training, "training", _throughput_cells(trained))),
         "benchmark_evaluation": (evaluated, _page(plan, inference, "inference", _throughput_cells(evaluated))),
@@ -177,6 +191,20 @@ def _seconds(runs: pd.DataFrame, column: str) -> pd.Series[float]:
     return numbers
 
 
+def _seconds_to(runs: pd.DataFrame, metric: str, target: float | None) -> FloatArray:
+    """Seconds of training to the best epoch and to the first at the target, shape (runs, 2); NaN without a curve."""
+    found = np.full((len(runs), 2), np.nan)
+    for place, (curve, seconds) in enumerate(zip(read_curves(runs, metric), runs["train_seconds"], strict=True)):
+        if not np.isfinite(curve.values).any():
+            continue
+        an_epoch = seconds / len(curve.values)
+        found[place, 0] = an_epoch * (1 + np.nanargmax(curve.values))
+        if target is not None:
+            reached = np.flatnonzero(curve.values >= target)
+            found[place, 1] = an_epoch * (1 + reached[0]) if reached.size else np.inf
+    return found
+
+
 def _page(plan: Plan, rows: pd.DataFrame, what: str, cells: list[dict[str, str]]) -> str:
     head = f"{plan.title}: {what}, by global batch."
     if rows.empty:
@@ -192,10 +220,12 @@ def _page(plan: Plan, rows: pd.DataFrame, what: str, cells: list[dict[str, str]]
 
 
 def _time_page(plan: Plan, runs: pd.DataFrame, times: pd.DataFrame) -> str:
+    target = "" if plan.target is None else f", and to {plan.metric} {plan.target:g}"
     head = (
         f"{plan.title}: seconds of training and of evaluation at a global batch of {plan.training.global_batch}, "
-        f"median over the seeds (lowest to highest), beside the mean of {plan.metric} after the last epoch. Ratios "
-        f"are of medians. Timed in the study itself: other configurations may have run beside, and a job's first seed "
+        f"median over the seeds (lowest to highest), beside the mean of {plan.metric} after the last epoch. Training "
+        f"is timed to the last epoch, to the best{target}, its time taken as spread evenly over the epochs. Ratios are "
+        f"of medians. Timed in the study itself: other configurations may have run beside, and a job's first seed "
         f"includes compilation."
     )
     return f"{head} {_provenance(runs)}\n\n{_markdown(_time_cells(times, plan), plan)}"
@@ -247,6 +277,10 @@ def _time_cells(table: pd.DataFrame, plan: Plan) -> list[dict[str, str]]:
             },
             **{f"{plan.metric} {level}": fixed(row[f"{plan.metric}_{level}"], digits) for level in LEVELS},
             **{f"training s {level}": _range(row, "train_seconds", level, 2) for level in LEVELS},
+            **{f"to best {level}": fixed(row[f"best_seconds_{level}"], 2) for level in LEVELS},
+            **(
+                {} if plan.target is None else {f"to {plan.target:g} {level}": _reached(row, level) for level in LEVELS}
+            ),
             "AMP speed-up": fixed(row["amp_speedup"], 2),
             **{f"evaluation s {level}": fixed(row[f"evaluation_seconds_{level}"], 2) for level in LEVELS},
         }
@@ -257,6 +291,11 @@ def _time_cells(table: pd.DataFrame, plan: Plan) -> list[dict[str, str]]:
 def _range(row: Mapping[Any, Any], name: str, level: str, digits: int) -> str:
     middle, low, high = (row[f"{name}{part}_{level}"] for part in ("", "_low", "_high"))
     return "-" if math.isnan(middle) else f"{middle:,.{digits}f} ({low:,.{digits}f} to {high:,.{digits}f})"
+
+
+def _reached(row: Mapping[Any, Any], level: str) -> str:
+    seconds = row[f"target_seconds_{level}"]
+    return "not reached" if math.isinf(seconds) else fixed(seconds, 2)
 
 
 def _percent(share: float) -> str:

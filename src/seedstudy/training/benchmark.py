@@ -46,11 +46,12 @@ def _measure(job: BenchmarkJob) -> None:
     }  # Before the rank is bound.
     network, dataset, ranks = set_up(plan, configuration, job.data)
     from seedstudy.training.engine import Engine
+    from seedstudy.training.randomness import keys_of
 
     def engine_at(batch: int) -> Engine:
         training = plan.training.model_copy(update={"global_batch": batch})
         engine = Engine(network, dataset, configuration, training, ranks)
-        engine.reset(SEED)
+        engine.reset(keys_of(SEED))
         return engine
 
     rows = []
@@ -74,12 +75,13 @@ def _measure(job: BenchmarkJob) -> None:
 
 def _training(engine: Engine, wanted: Benchmark) -> dict[str, Any]:
     from seedstudy.training.limit import memory_seconds, products_seconds, seconds
+    from seedstudy.training.randomness import keys_of
 
-    an_epoch = engine.steps_per_epoch
+    an_epoch, keys = engine.steps_per_epoch, keys_of(SEED)
 
     def train(epochs: int) -> None:
         for epoch in range(epochs):
-            engine.pass_over(SEED, epoch % engine.training.epochs)
+            engine.pass_over(keys, epoch % engine.training.epochs)
 
     train(math.ceil(wanted.warmup_steps / an_epoch))
     epochs = math.ceil(wanted.steps / an_epoch)
@@ -142,9 +144,11 @@ def _exchange(engine: Engine) -> float:
     import tensorflow as tf
 
     from seedstudy.training.limit import timed
+    from seedstudy.training.randomness import keys_of
 
-    batch = engine.local_batch_of(tf.range(engine.local_batch) % engine.rows)
-    _, gradient = engine.gradients(batch, engine.noise(tf.constant(SEED, tf.uint64), tf.constant(0, tf.int64)))
+    keys, step = keys_of(SEED), tf.constant(0, tf.int64)
+    batch = engine.local_batch_of(keys, step, tf.range(engine.local_batch) % engine.examples)
+    _, gradient = engine.gradients(batch, engine.noise(keys, step))
     average = tf.function(engine.average, autograph=False)
     return _slowest(engine, statistics.median(timed(lambda: average(gradient).flat.numpy())))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,8 +75,8 @@ class Engine:
         self.network, self.ranks, self.training, self._valid = network, ranks, training, dataset.valid
         self.compute = compute_dtype(configuration.compute_type)
         self.compiled = configuration.xla
-        self.rows, self.valid_rows = dataset.train.rows, dataset.valid.rows
-        self.steps_per_epoch = math.ceil(self.rows / training.global_batch)
+        self.examples, self.valid_rows = dataset.train.rows * network.examples_per_row, dataset.valid.rows
+        self.steps_per_epoch = math.ceil(self.examples / training.global_batch)
         self.local_batch = training.global_batch // ranks.size
         self.first_row = ranks.rank * self.local_batch
         self._train, self._evaluate = _resident(dataset.train), _resident(dataset.valid)
@@ -95,13 +95,17 @@ class Engine:
         self._scores = tf.function(self._score_all, autograph=False)
         self._initial = tf.function(self._draw_weights, autograph=False)
 
-    def train(self, seed: int, progress: Progress | None = None) -> Outcome:
+    def train(
+        self, seed: int, progress: Progress | None = None, replaced: Mapping[randomness.Stream, int] | None = None
+    ) -> Outcome:
         """Train one seed from scratch.
 
         Parameters
         ----------
         seed : int
             The key of every random stream.
+        replaced : mapping of Stream to int, optional
+            Streams with another key.
         progress : callable, optional
             Called after each epoch.
 
@@ -115,11 +119,12 @@ class Engine:
         RuntimeError
             Ranks ended with different weights.
         """
-        self.reset(seed)
+        keys = randomness.keys_of(seed, replaced)
+        self.reset(keys)
         outcome = Outcome()
         for epoch in range(self.training.epochs):
             began = time.perf_counter()
-            loss = self.pass_over(seed, epoch)
+            loss = self.pass_over(keys, epoch)
             trained = time.perf_counter()
             # Each rank saw other rows: only their average is the same decision everywhere.
             loss = float(self.ranks.gather(np.array(loss)).mean())
@@ -140,9 +145,9 @@ class Engine:
         outcome.skipped_steps = int(self.scaler.skipped.numpy())
         return outcome
 
-    def reset(self, seed: int) -> None:
-        """Draw a seed's initial weights and put optimisers and loss scale back to how they were built."""
-        self.weights.assign(self._initial(tf.constant(seed, tf.uint64)))
+    def reset(self, keys: Any) -> None:
+        """Draw initial weights and put optimisers and loss scale back to how they were built."""
+        self.weights.assign(self._initial(keys))
         for variable, value in self._built_state:
             variable.assign(value)
         self.scaler.reset()
@@ -163,30 +168,39 @@ class Engine:
             raise RuntimeError("ranks ended with different weights")
         return hashed.hexdigest()
 
-    def local_batch_of(self, rows: Any) -> dict[str, Any]:
-        """Rows of the resident training set, as this rank's batch.
+    def local_batch_of(self, keys: Any, step: Any, examples: Any) -> dict[str, Any]:
+        """Examples of a step by number, as this rank's batch; example n is of row n // `network.examples_per_row`.
 
         Taken apart by a function of its own: merged by XLA into what reads it, a batch would have its sums rounded in
         another order.
         """
-        return self.unpack(tf.gather(self._train, rows))
+        copies = self.network.examples_per_row
+        if copies == 1:
+            return self.unpack(tf.gather(self._train, examples))
+
+        def draw(member: int, width: int) -> Any:
+            stream = randomness.Stream.EXAMPLES
+            return randomness.lanes_of_rows(keys, stream, member, step, self.first_row, self.local_batch, width)
+
+        words = tf.gather(self._train, examples // copies)
+        return self.unpack(self.network.sampled(words, examples % copies, draw))
 
     def scores_of(self, rows: Any) -> Any:
         """Logits of rows of the resident evaluation set, by this rank alone."""
         return self.score(self.unpack(tf.gather(self._evaluate, rows)))
 
-    def pass_over(self, seed: int, epoch: int) -> float:
+    def pass_over(self, keys: Any, epoch: int) -> float:
         """Train an epoch and return this rank's mean loss; what `train` does without its evaluation."""
-        return float(self._epoch(tf.constant(seed, tf.uint64), tf.constant(epoch, tf.int64)))
+        return float(self._epoch(keys, tf.constant(epoch, tf.int64)))
 
     def state_size(self, group: str) -> int:
         """Numbers that the optimiser of a group keeps."""
         return sum(math.prod(variable.shape) for variable in self._optimizers[group].keras.variables)
 
-    def _draw_weights(self, seed: Any) -> dict[str, Any]:
-        return {p.name: _initial(p, seed, member) for member, p in enumerate(self.network.parameters)}
+    def _draw_weights(self, keys: Any) -> dict[str, Any]:
+        return {p.name: _initial(p, keys, member) for member, p in enumerate(self.network.parameters)}
 
-    def noise(self, key: Any, step: Any) -> list[Any]:
+    def noise(self, keys: Any, step: Any) -> list[Any]:
         """Random numbers for dropout of this rank's rows, one tensor a layer.
 
         Drawn outside the compiled part: XLA's Philox costs several times TensorFlow's on a CPU, and gives the same
@@ -194,8 +208,9 @@ class Engine:
         """
         if not self.network.dropout_rate:
             return []
+        stream = randomness.Stream.DROPOUT
         return [
-            randomness.dropout_lanes(key, layer, step, self.first_row, self.local_batch, width)
+            randomness.lanes_of_rows(keys, stream, layer, step, self.first_row, self.local_batch, width)
             for layer, width in enumerate(self.network.dropout_widths)
         ]
 
@@ -224,17 +239,17 @@ class Engine:
 
         self.scaler.step(self.weights.gradients(gradient), update)
 
-    def _train_epoch(self, key: Any, epoch: Any) -> Any:
-        order = randomness.permutation(key, epoch, self.rows)
-        # The last batch is filled from the start of the order: shapes stay fixed and every row is seen.
-        lacking = self.steps_per_epoch * self.training.global_batch - self.rows
-        order = tf.concat([order, tf.gather(order, tf.range(lacking) % self.rows)], axis=0)
+    def _train_epoch(self, keys: Any, epoch: Any) -> Any:
+        order = randomness.permutation(keys, epoch, self.examples)
+        # The last batch is filled from the start of the order: shapes stay fixed and every example is seen.
+        lacking = self.steps_per_epoch * self.training.global_batch - self.examples
+        order = tf.concat([order, tf.gather(order, tf.range(lacking) % self.examples)], axis=0)
 
         def one_step(index: Any, total: Any) -> tuple[Any, Any]:
             step = epoch * self.steps_per_epoch + tf.cast(index, tf.int64)
             start = index * self.training.global_batch + self.first_row
-            batch = self.local_batch_of(tf.slice(order, [start], [self.local_batch]))
-            loss, gradient = self.gradients(batch, self.noise(key, step))
+            batch = self.local_batch_of(keys, step, tf.slice(order, [start], [self.local_batch]))
+            loss, gradient = self.gradients(batch, self.noise(keys, step))
             self.update(self.average(gradient), {group: rates[step] for group, rates in self._rates.items()})
             return index + 1, total + loss
 
@@ -277,8 +292,8 @@ def _resident(split: Split) -> Any:
     return tf.identity(tf.experimental.dlpack.from_dlpack(split.words.view(np.float32).__dlpack__()))
 
 
-def _initial(parameter: Parameter, seed: Any, member: int) -> Any:
+def _initial(parameter: Parameter, keys: Any, member: int) -> Any:
     if parameter.start == "zeros":
         return tf.zeros(parameter.shape)
     draw = randomness.normal if parameter.start == "normal" else randomness.uniform
-    return draw(seed, randomness.Stream.WEIGHTS, member, parameter.shape, parameter.scale)
+    return draw(keys, randomness.Stream.WEIGHTS, member, parameter.shape, parameter.scale)

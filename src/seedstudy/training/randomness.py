@@ -1,8 +1,9 @@
 """Every random number of a training, as a pure function of (seed, stream, step).
 
 The generator is Philox4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011): the key is the
-seed, the 128-bit counter is (stream, step, block). Nothing is consumed, so a draw does not depend on what was drawn
-before it, and a rank can draw its own rows of a global batch by starting at a later block.
+seed (of all streams, unless one is varied alone), the 128-bit counter is (stream, step, block). Nothing is consumed, so
+a draw does not depend on what was drawn before it, and a rank can draw its own rows of a global batch by starting at a
+later block.
 
 Only full-range integers are asked of TensorFlow, and only exact operations follow (integer sums, comparisons, one
 rounding): TensorFlow's ready-made uniforms and normals differ between compiled and uncompiled code, these bits do not.
@@ -10,6 +11,7 @@ rounding): TensorFlow's ready-made uniforms and normals differ between compiled 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
 
 import numpy as np
@@ -29,21 +31,40 @@ class Stream(IntEnum):
     WEIGHTS = 1
     ORDER = 2
     DROPOUT = 3
+    EXAMPLES = 4
+
+
+def keys_of(seed: int, replaced: Mapping[Stream, int] | None = None) -> tf.Tensor:
+    """Key of each stream.
+
+    Parameters
+    ----------
+    seed : int
+        The run's seed, below 2 ** 64.
+    replaced : mapping of Stream to int, optional
+        Streams that are drawn from a seed of their own.
+
+    Returns
+    -------
+    tensor of uint64, shape (streams,)
+        In the order of `Stream`.
+    """
+    return tf.constant([(replaced or {}).get(stream, seed) for stream in Stream], tf.uint64)
 
 
 def lanes(
-    seed: tf.Tensor, stream: Stream, member: int, step: tf.Tensor, first: int | tf.Tensor, count: int
+    keys: tf.Tensor, stream: Stream, member: int, step: tf.Tensor, first: int | tf.Tensor, count: int
 ) -> tf.Tensor:
     """16-bit random numbers.
 
     Parameters
     ----------
-    seed : tensor of uint64, shape ()
-        The run's seed.
+    keys : tensor of uint64, shape (streams,)
+        From `keys_of` the run's seed.
     stream, member : Stream, int
         What is drawn: the kind and which of its members.
     step : tensor of int64, shape ()
-        Step (dropout), epoch (order) or 0 (weights); below 2 ** 40.
+        Step (dropout, examples), epoch (order) or 0 (weights); below 2 ** 40.
     first, count : int
         Which numbers of the sequence: `first` must be a multiple of 8 and `count` is a Python integer.
 
@@ -64,7 +85,7 @@ def lanes(
     low = tf.cast(first // LANES, tf.uint64)
     words = tf.raw_ops.StatelessRandomUniformFullIntV2(
         shape=[-(-count // 2)],
-        key=tf.reshape(seed, [1]),
+        key=tf.reshape(keys[stream - 1], [1]),
         counter=tf.stack([low, high]),
         alg=PHILOX,
         dtype=tf.uint32,
@@ -72,12 +93,12 @@ def lanes(
     return tf.reshape(tf.bitcast(words, tf.uint16), [-1])[:count]
 
 
-def uniform(seed: tf.Tensor, stream: Stream, member: int, shape: tuple[int, ...], limit: float) -> tf.Tensor:
+def uniform(keys: tf.Tensor, stream: Stream, member: int, shape: tuple[int, ...], limit: float) -> tf.Tensor:
     """Uniform numbers in (-limit, limit), for initial weights.
 
     Parameters
     ----------
-    seed, stream, member
+    keys, stream, member
         As for `lanes`.
     shape : tuple of int
         Shape of the result.
@@ -90,12 +111,12 @@ def uniform(seed: tf.Tensor, stream: Stream, member: int, shape: tuple[int, ...]
         Midpoints of 2 ** 16 equal cells: symmetric, never 0, one rounding each.
     """
     size = _size(shape)
-    number = tf.cast(lanes(seed, stream, member, tf.constant(0, tf.int64), 0, size), tf.int32)
+    number = tf.cast(lanes(keys, stream, member, tf.constant(0, tf.int64), 0, size), tf.int32)
     centred = tf.cast(2 * number - 65535, tf.float32)
     return tf.reshape(centred * tf.constant(limit / 65536, tf.float32), shape)
 
 
-def normal(seed: tf.Tensor, stream: Stream, member: int, shape: tuple[int, ...], sd: float) -> tf.Tensor:
+def normal(keys: tf.Tensor, stream: Stream, member: int, shape: tuple[int, ...], sd: float) -> tf.Tensor:
     """Approximately normal numbers, for initial weights: the sum of 12 uniforms (Irwin-Hall).
 
     Mean 0, standard deviation `sd`, excess kurtosis -0.1, bounded at 6 `sd`. The logarithm and cosine of exact
@@ -103,7 +124,7 @@ def normal(seed: tf.Tensor, stream: Stream, member: int, shape: tuple[int, ...],
 
     Parameters
     ----------
-    seed, stream, member, shape
+    keys, stream, member, shape
         As for `uniform`.
     sd : float
         Standard deviation.
@@ -118,7 +139,7 @@ def normal(seed: tf.Tensor, stream: Stream, member: int, shape: tuple[int, ...],
     part = min(size, NORMALS_AT_ONCE)
 
     def total_of(index: tf.Tensor) -> tf.Tensor:
-        numbers = lanes(seed, stream, member, tf.constant(0, tf.int64), index * (terms * part), terms * part)
+        numbers = lanes(keys, stream, member, tf.constant(0, tf.int64), index * (terms * part), terms * part)
         return tf.reduce_sum(tf.reshape(tf.cast(numbers, tf.int32), [part, terms]), axis=1)
 
     parts = tf.range(-(-size // part), dtype=tf.int64)
@@ -128,13 +149,13 @@ def normal(seed: tf.Tensor, stream: Stream, member: int, shape: tuple[int, ...],
     return tf.reshape(centred * tf.constant(sd / (2 * (65536**2 - 1) ** 0.5), tf.float32), shape)
 
 
-def permutation(seed: tf.Tensor, epoch: tf.Tensor, rows: int) -> tf.Tensor:
+def permutation(keys: tf.Tensor, epoch: tf.Tensor, rows: int) -> tf.Tensor:
     """Order of the training rows in an epoch: sorted by a random key, equal keys by row.
 
     Parameters
     ----------
-    seed : tensor of uint64, shape ()
-        The run's seed.
+    keys : tensor of uint64, shape (streams,)
+        From `keys_of` the run's seed.
     epoch : tensor of int64, shape ()
         Counted from 0.
     rows : int
@@ -145,7 +166,7 @@ def permutation(seed: tf.Tensor, epoch: tf.Tensor, rows: int) -> tf.Tensor:
     tensor of int32, shape (rows,)
         Each of 0 .. rows - 1 once.
     """
-    order = tf.numpy_function(_order, [lanes(seed, Stream.ORDER, 0, epoch, 0, 2 * rows)], tf.int32, stateful=False)
+    order = tf.numpy_function(_order, [lanes(keys, Stream.ORDER, 0, epoch, 0, 2 * rows)], tf.int32, stateful=False)
     return tf.ensure_shape(order, [rows])
 
 
@@ -160,28 +181,30 @@ def _order(numbers: NDArray[np.uint16]) -> NDArray[np.int32]:
     return keys.astype(np.int32)
 
 
-def dropout_lanes(seed: tf.Tensor, layer: int, step: tf.Tensor, first_row: int, rows: int, width: int) -> tf.Tensor:
-    """Random numbers for the dropout of a rank's rows.
+def lanes_of_rows(
+    keys: tf.Tensor, stream: Stream, member: int, step: tf.Tensor, first_row: int, rows: int, width: int
+) -> tf.Tensor:
+    """Random numbers for a rank's rows of a step.
 
     Parameters
     ----------
-    seed : tensor of uint64, shape ()
-        The run's seed.
-    layer : int
-        Which layer.
+    keys : tensor of uint64, shape (streams,)
+        From `keys_of` the run's seed.
+    stream, member : Stream, int
+        As for `lanes`: the dropout of which layer, or examples drawn.
     step : tensor of int64, shape ()
         Training step, from 0.
     first_row : int
         Place of the first of these rows in the global batch; times the width a multiple of 8.
     rows, width : int
-        Rows of this rank, width of the layer.
+        Rows of this rank, numbers for each.
 
     Returns
     -------
     tensor of uint16, shape (rows, width)
         A slice of the global batch's numbers, however many ranks share it.
     """
-    return tf.reshape(lanes(seed, Stream.DROPOUT, layer, step, first_row * width, rows * width), [rows, width])
+    return tf.reshape(lanes(keys, stream, member, step, first_row * width, rows * width), [rows, width])
 
 
 def dropout(value: tf.Tensor, rate: float, numbers: tf.Tensor) -> tf.Tensor:
@@ -194,7 +217,7 @@ def dropout(value: tf.Tensor, rate: float, numbers: tf.Tensor) -> tf.Tensor:
     rate : float
         Rounded to a multiple of 1 / 65536.
     numbers : tensor of uint16, shape (rows, width)
-        As `dropout_lanes` draws them.
+        As `lanes_of_rows` draws them.
 
     Returns
     -------

@@ -22,7 +22,7 @@ from seedstudy.training.launch import BAD_INPUT
 
 if TYPE_CHECKING:
     from seedstudy.data.loading import Dataset
-    from seedstudy.models.wide_deep.network import WideDeep
+    from seedstudy.models.network import Network
     from seedstudy.training.communication import Communicator
     from seedstudy.training.engine import Engine
 
@@ -46,7 +46,7 @@ def serve(kind: type[AnyTask], work: Callable[[AnyTask], None]) -> None:
         sys.exit(BAD_INPUT)
 
 
-def set_up(plan: Plan, configuration: Configuration, data: Path) -> tuple[WideDeep, Dataset, Communicator]:
+def set_up(plan: Plan, configuration: Configuration, data: Path) -> tuple[Network, Dataset, Communicator]:
     """Set this rank up as the configuration asks, and bind the model to the prepared data."""
     architecture = plan.architectures[configuration.architecture]
     place = int(os.environ.get("HOROVOD_LOCAL_RANK", "0"))
@@ -58,9 +58,8 @@ def set_up(plan: Plan, configuration: Configuration, data: Path) -> tuple[WideDe
     # Slow to load, and only now wanted: the environment is set, the job is known to be sound.
     with _quickly():
         with _unheard():
-            import tensorflow  # noqa: F401
+            import keras  # noqa: F401 - of the models; TensorFlow comes with it
         from seedstudy.data.loading import load
-        from seedstudy.models.wide_deep.network import WideDeep
         from seedstudy.training.communication import Communicator
         from seedstudy.training.inforce import prepare
 
@@ -69,7 +68,7 @@ def set_up(plan: Plan, configuration: Configuration, data: Path) -> tuple[WideDe
     with bound(everywhere) if plan.affinity == "training" else nullcontext():
         ranks = Communicator(configuration.workers, plan.training.gradient_compression)
     dataset = load(data)
-    return WideDeep(plan.model, dataset.spec), dataset, ranks
+    return plan.model.network(dataset), dataset, ranks
 
 
 def build_engine(plan: Plan, configuration: Configuration, data: Path) -> tuple[Engine, Dataset]:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from seedstudy.errors import UserError
-from seedstudy.figures.learning_curves import Curve, learning_curves_figure, mean_curve, read_curves
+from seedstudy.figures.learning_curves import learning_curves_figure, mean_curve
+from seedstudy.imports.curves import Curve, read_curves
 from tests.unit.figures.conftest import lose, made_up, panels_of, said
 
 

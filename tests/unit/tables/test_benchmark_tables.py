@@ -1,6 +1,7 @@
 """Tables of speed: ratios worked by hand, dashes where an arm is missing, what was measured where."""
 
 import json
+import math
 
 import pandas as pd
 import pytest
@@ -127,7 +128,20 @@ def test_missing_arms_are_dashes(tmp_path):
     assert texts["benchmark_evaluation.md"].endswith("Not measured.\n")
     assert texts["benchmark_latency.csv"].count("\n") == 1
     (line,) = cells(texts["time_to_train.md"])[1:]
-    assert line[3:] == ["1", "-", "0.600", "-", "20.00 (20.00 to 20.00)", "-", "-", "-", "-"]
+    assert line[3:] == ["1", "-", "0.600", "-", "20.00 (20.00 to 20.00)", "-", "-", "-", "-", "-", "-"]
+
+
+def test_time_to_the_best_and_to_a_target_follow_from_the_curves():
+    runs = runs_of({"fp32": [20, 40, 10], "amp": [20, 20, 20]})
+    # Of four epochs: best in the third and second and fourth; .6 reached in the second, the first, and never.
+    curves = [".5 .6 .7 .65", ".6 .61 .6 .6", ".1 .2 .3 .4"]
+    runs["map12_curve"], runs["steps_per_epoch"] = curves + [".1 .2 .3 .4"] * 2 + [".6 .6 .6 .6"], "7"
+    (found,) = time_table(runs, "map12", 0.6).to_dict("records")
+    assert found["best_seconds_full"] == 15.0  # median of 15, 20, 10
+    assert found["target_seconds_full"] == 10.0  # median of 10, 10, never
+    assert found["best_seconds_amp"] == 20.0  # of 20, 20, 5: the first of equal ones
+    assert found["target_seconds_amp"] == math.inf
+    assert math.isnan(time_table(runs, "map12").target_seconds_full[0])
 
 
 def test_runs_that_did_not_finish_have_no_time():

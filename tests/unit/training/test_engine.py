@@ -8,6 +8,7 @@ from seedstudy.models.wide_deep.network import WideDeep
 from seedstudy.study import Configuration, LossScale, Training
 from seedstudy.training.communication import Communicator
 from seedstudy.training.engine import Engine
+from seedstudy.training.randomness import Stream, keys_of
 from tests.unit.training.test_wide_deep import config
 
 TYPES = {"fp32": "float32", "amp": "bfloat16"}
@@ -44,11 +45,9 @@ def test_initial_weights_order_and_dropout_are_the_same_under_every_switch(datas
     for compute_type in ("float32", "bfloat16", "float16"):
         for xla in (False, True):
             made = engine(dataset, "fp32" if compute_type == "float32" else "amp", compute_type, xla)
-            made.reset(5)
+            made.reset(keys_of(5))
             weights = b"".join(values.tobytes() for values in made.weights.numpy().values())
-            numbers = b"".join(
-                n.numpy().tobytes() for n in made.noise(tf.constant(5, tf.uint64), tf.constant(3, tf.int64))
-            )
+            numbers = b"".join(n.numpy().tobytes() for n in made.noise(keys_of(5), tf.constant(3, tf.int64)))
             seen.add((weights, numbers))
     assert len(seen) == 1
 
@@ -97,10 +96,10 @@ def test_float16_without_overflow_is_close_to_float32(dataset):
 
 def test_gradients_are_those_of_finite_differences(dataset):
     made = engine(dataset)
-    made.reset(1)
-    rows = tf.range(64)
-    batch = made.local_batch_of(rows)
-    noise = made.noise(tf.constant(1, tf.uint64), tf.constant(0, tf.int64))
+    made.reset(keys_of(1))
+    keys, step = keys_of(1), tf.constant(0, tf.int64)
+    batch = made.local_batch_of(keys, step, tf.range(64))
+    noise = made.noise(keys, step)
     _, gradient = made.gradients(batch, noise)
     gradient = made.weights.named(gradient)["wide/numeric"].numpy()
     values = made.weights.numpy()
@@ -112,3 +111,14 @@ def test_gradients_are_those_of_finite_differences(dataset):
             made.weights.assign(values | {"wide/numeric": values["wide/numeric"] + shift})
             losses.append(float(made.gradients(batch, noise)[0]))
         assert gradient[index] == pytest.approx((losses[0] - losses[1]) / 0.1, rel=2e-2, abs=1e-4)
+
+
+def test_a_replaced_stream_changes_the_run_and_no_other_stream(dataset):
+    made = engine(dataset)
+    whole = made.train(1).weights_digest
+    assert made.train(1, replaced={}).weights_digest == whole
+    # The data show no examples that are drawn: that stream changes nothing.
+    digests = {stream: made.train(1, replaced={stream: 2}).weights_digest for stream in Stream}
+    assert digests.pop(Stream.EXAMPLES) == whole
+    assert len({whole, *digests.values()}) == 4
+    assert made.train(2, replaced=dict.fromkeys(Stream, 1)).weights_digest == whole

@@ -8,7 +8,7 @@ from seedstudy.training import randomness
 from seedstudy.training.randomness import Stream
 
 ZERO = tf.constant(0, tf.int64)
-KEY = tf.constant(2026, tf.uint64)
+KEY = randomness.keys_of(2026)
 
 
 def philox(counter: list[int], key: list[int]) -> list[int]:
@@ -44,7 +44,7 @@ def test_the_oracle_gives_the_published_known_answers(counter, key, answer):
 )
 def test_lanes_are_philox_of_seed_stream_and_step(seed, member, step, first):
     found = randomness.lanes(
-        tf.constant(seed, tf.uint64), Stream.DROPOUT, member, tf.constant(step, tf.int64), first, 16
+        randomness.keys_of(seed), Stream.DROPOUT, member, tf.constant(step, tf.int64), first, 16
     ).numpy()
     high = ((int(Stream.DROPOUT) * 65536 + member) << 40) + step
     words = []
@@ -59,7 +59,7 @@ def test_lanes_are_philox_of_seed_stream_and_step(seed, member, step, first):
     [
         lambda: randomness.uniform(KEY, Stream.WEIGHTS, 3, (37, 11), 0.3),
         lambda: randomness.normal(KEY, Stream.WEIGHTS, 3, (37, 11), 0.3),
-        lambda: randomness.dropout_lanes(KEY, 1, tf.constant(7, tf.int64), 24, 10, 16),
+        lambda: randomness.lanes_of_rows(KEY, Stream.DROPOUT, 1, tf.constant(7, tf.int64), 24, 10, 16),
     ],
 )
 def test_bits_are_the_same_compiled_or_not(draw):
@@ -72,7 +72,7 @@ def test_bits_are_the_same_compiled_or_not(draw):
 @pytest.mark.parametrize("compute", [tf.float32, tf.bfloat16, tf.float16])
 @pytest.mark.parametrize("compiled", [False, True])
 def test_dropout_keeps_the_same_units_in_every_precision(compute, compiled):
-    numbers = randomness.dropout_lanes(KEY, 0, ZERO, 0, 64, 32)
+    numbers = randomness.lanes_of_rows(KEY, Stream.DROPOUT, 0, ZERO, 0, 64, 32)
     drop = tf.function(lambda value: randomness.dropout(value, 0.1, numbers), jit_compile=compiled, autograph=False)
     kept = drop(tf.ones((64, 32), compute)).numpy().astype(float) != 0
     assert (kept == (numbers.numpy() >= round(0.1 * 65536))).all()
@@ -80,10 +80,10 @@ def test_dropout_keeps_the_same_units_in_every_precision(compute, compiled):
 
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_ranks_draw_their_slices_of_the_global_batch(ranks):
-    whole = randomness.dropout_lanes(KEY, 2, tf.constant(5, tf.int64), 0, 64, 24).numpy()
+    whole = randomness.lanes_of_rows(KEY, Stream.DROPOUT, 2, tf.constant(5, tf.int64), 0, 64, 24).numpy()
     share = 64 // ranks
     parts = [
-        randomness.dropout_lanes(KEY, 2, tf.constant(5, tf.int64), rank * share, share, 24).numpy()
+        randomness.lanes_of_rows(KEY, Stream.DROPOUT, 2, tf.constant(5, tf.int64), rank * share, share, 24).numpy()
         for rank in range(ranks)
     ]
     assert (np.concatenate(parts) == whole).all()
@@ -101,7 +101,7 @@ def test_an_order_is_that_of_the_drawn_keys_and_equal_keys_by_row(monkeypatch):
 
 def test_an_order_holds_each_row_once_and_differs_by_epoch_and_seed():
     orders = [
-        randomness.permutation(tf.constant(seed, tf.uint64), tf.constant(epoch, tf.int64), 500).numpy()
+        randomness.permutation(randomness.keys_of(seed), tf.constant(epoch, tf.int64), 500).numpy()
         for seed, epoch in ((1, 0), (1, 1), (2, 0))
     ]
     for order in orders:
@@ -122,7 +122,7 @@ def test_distributions_of_initial_weights():
 
 
 def test_dropout_drops_its_share_and_keeps_the_mean():
-    numbers = randomness.dropout_lanes(KEY, 0, ZERO, 0, 2000, 64)
+    numbers = randomness.lanes_of_rows(KEY, Stream.DROPOUT, 0, ZERO, 0, 2000, 64)
     dropped = randomness.dropout(tf.ones((2000, 64)), 0.25, numbers).numpy()
     assert (dropped == 0).mean() == pytest.approx(0.25, abs=5 * (0.25 * 0.75 / 128_000) ** 0.5)
     assert set(np.unique(dropped)) == {0, np.float32(1 / 0.75)}

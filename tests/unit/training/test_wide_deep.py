@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from seedstudy.models.wide_deep import DeepOptimizer, WideDeepConfig
+from seedstudy.models.wide_deep import DeepOptimizer, Settings
 from seedstudy.models.wide_deep.network import WideDeep, deep_rates
 
 
@@ -17,7 +17,7 @@ def config(**changes):
         "deep": {"learning_rate": 0.01, "rho": 0.9, "warmup_epochs": 1},
         "wide": {"learning_rate": 0.02},
     }
-    return WideDeepConfig.model_validate(fields | changes)
+    return Settings.model_validate(fields | changes)
 
 
 def test_logits_are_those_of_a_plain_loop_over_features(dataset):

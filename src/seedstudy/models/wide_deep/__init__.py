@@ -5,30 +5,32 @@ Free of TensorFlow, so that a plan is checked without it; the network stands in 
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from seedstudy.models.config import ModelBlock, ModelSettings
+
+if TYPE_CHECKING:
+    from seedstudy.data.loading import Dataset
+    from seedstudy.models.wide_deep.network import WideDeep
 
 PositiveInt = Annotated[int, Field(ge=1)]
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
-class _Block(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class EmbeddingWidths(_Block):
+class EmbeddingWidths(ModelBlock):
     """Width of the embedding of each categorical feature: a default, and exceptions by feature name."""
 
     default: PositiveInt
-    exceptions: dict[str, PositiveInt] = {}
+    exceptions: dict[str, PositiveInt] = Field(default={})
 
     def of(self, feature: str) -> int:
         """Width for one feature."""
         return self.exceptions.get(feature, self.default)
 
 
-class DeepOptimizer(_Block):
+class DeepOptimizer(ModelBlock):
     """RMSprop of the deep part, with the reference's schedule.
 
     The rate rises linearly over `warmup_epochs`, then is a quarter of `learning_rate`, and an eighth from half of the
@@ -41,14 +43,16 @@ class DeepOptimizer(_Block):
     warmup_epochs: Annotated[float, Field(ge=0)]
 
 
-class WideOptimizer(_Block):
+class WideOptimizer(ModelBlock):
     """FTRL of the wide part (McMahan et al., KDD 2013)."""
 
     learning_rate: Rate
 
 
-class WideDeepConfig(_Block):
+class Settings(ModelSettings):
     """The `model` block of a plan for Wide & Deep."""
+
+    metrics: ClassVar[tuple[str, ...]] = ("map12",)
 
     name: Literal["wide_deep"]
     hidden: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
@@ -60,8 +64,14 @@ class WideDeepConfig(_Block):
     wide: WideOptimizer
 
     @model_validator(mode="after")
-    def _dropout_slices(self) -> WideDeepConfig:
+    def _dropout_slices(self) -> Settings:
         odd = [width for width in self.hidden if width % 8]
         if self.dropout and odd:
             raise ValueError(f"hidden width {odd[0]} is not a multiple of 8, which dropout on several ranks needs")
         return self
+
+    def network(self, dataset: Dataset) -> WideDeep:
+        """See `ModelSettings.network`."""
+        from seedstudy.models.wide_deep.network import WideDeep
+
+        return WideDeep(self, dataset.spec)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from seedstudy.data.loading import Split
 from seedstudy.data.spec import FeatureSpec
 from seedstudy.metrics import area_under_curve, log_loss, mean_average_precision
-from seedstudy.models.network import Dropout, Optimizer, Parameter
-from seedstudy.models.wide_deep import DeepOptimizer, EmbeddingWidths, WideDeepConfig
+from seedstudy.models.network import Draw, Dropout, Optimizer, Parameter
+from seedstudy.models.wide_deep import DeepOptimizer, EmbeddingWidths, Settings
 
 CUTOFF = 12
 
@@ -60,14 +60,15 @@ class WideDeep:
 
     Parameters
     ----------
-    config : WideDeepConfig
+    config : Settings
         Widths, dropout, optimisers.
     spec : FeatureSpec
         Columns and cardinalities.
     """
 
-    def __init__(self, config: WideDeepConfig, spec: FeatureSpec) -> None:
+    def __init__(self, config: Settings, spec: FeatureSpec) -> None:
         self.config = config
+        self.examples_per_row = 1
         self.dropout_rate = config.dropout
         self.dropout_widths = config.hidden
         self._numbers = len(spec.numeric)
@@ -118,6 +119,10 @@ class WideDeep:
         if numeric:
             wide.append(Parameter("wide/numeric", (numeric,), "wide", "zeros"))
         return [*deep, *wide]
+
+    def sampled(self, words: Any, copy: Any, draw: Draw) -> Any:
+        """The rows as they are: displays come with the ads that were not clicked."""
+        return words
 
     def unpack(self, words: Any) -> dict[str, Any]:
         """Numeric features, rows of the wide vector in the order of the lookups, and the label."""
