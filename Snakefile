@@ -4,6 +4,7 @@ snakemake --cores all                                       the default study
 snakemake --cores all --configfile config/movielens.yaml    another plan
 snakemake --cores all figures tables                        from the committed runs; never trains
 snakemake --cores all benchmarks                            speed of the configurations, of a plan with `benchmark`
+snakemake --cores all audit sources                         do runs repeat to the bit; which random stream makes them differ
 """
 
 from snakemake.utils import min_version
@@ -20,6 +21,7 @@ include: "workflow/rules/train.smk"
 include: "workflow/rules/collect.smk"
 include: "workflow/rules/compare.smk"
 include: "workflow/rules/plots.smk"
+include: "workflow/rules/evidence.smk"
 
 
 localrules:

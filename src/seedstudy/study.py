@@ -175,6 +175,11 @@ class Plan(PlanDocument):
         known = ", ".join(configuration.id for configuration in self.configurations)
         raise UserError(self.path, f"has no configuration {identifier}; it has {known}")
 
+    def with_threads(self, threads: int) -> Plan:
+        """The same plan with another number of threads a rank, which makes it another study."""
+        fields = {name: getattr(self, name) for name in PlanDocument.model_fields}
+        return Plan.model_construct(**{**fields, "threads_per_worker": threads}, path=self.path, seeds=self.seeds)
+
     @cached_property
     def plan_digest(self) -> str:
         """Digest of the runs and of what the analysis declares: seeds, metric, margin, level, families."""

@@ -141,3 +141,15 @@ def test_tables_and_figures_come_from_the_committed_runs_without_tensorflow(smok
     for path in tmp_path.glob("*/*"):
         kind = plan.output.results if path.parent.name == "tables" else plan.output.figures
         assert path.read_bytes() == (smoke / kind / path.name).read_bytes()
+
+
+def test_runs_repeat_to_the_bit_and_their_variance_is_split_by_stream(smoke, plan):
+    run("snakemake", "audit", "sources", "--cores", "2", "--configfile", "config/smoke.yaml", cwd=smoke)
+    results = smoke / "build" / "smoke" / "results"
+    repeats = pd.read_csv(results / "audit.csv")
+    planned = repeats[repeats["planned"]]
+    assert len(planned) == len(plan.configurations) * len(plan.seeds)
+    assert planned["bitwise"].all()
+    assert set(repeats["threads"]) == {1, 2}
+    # Two seeds are too few for a variance, and the page says so by dashes.
+    assert "| 2 " in (results / "sources.md").read_text()

@@ -32,7 +32,7 @@ def lacking_hardware():
     planned = {
         job.wildcards.configuration
         for job in workflow.dag.needrun_jobs()
-        if job.rule.name in ("train", "benchmark_configuration")
+        if job.rule.name in ("train", "benchmark_configuration", "audit_configuration", "source_runs")
     }
     for name in sorted(planned, key=lambda name: (-PLAN.configuration(name).workers, name)):
         lacking = hardware.missing_hardware(PLAN, PLAN.configuration(name))

@@ -52,7 +52,7 @@ def train(
         if ledger is None:
             ledger = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         tries = None if attempts is None else Attempt(attempt, attempts)
-        stack.enter_context(_ranks_of(configuration, "trained"))
+        stack.enter_context(ranks_of(configuration, "trained"))
         records = train_seeds(checked, chosen, seed, data, ledger, tries, retry_failed)
     for record in records:
         typer.echo(record.model_dump_json())
@@ -88,7 +88,7 @@ def benchmark(
     except OSError as error:
         raise UserError(output, f"cannot be written: {error.strerror}") from error
     job = BenchmarkJob(plan=plan, configuration=configuration, data=data, commit=commit(), output=output)
-    with _ranks_of(configuration, "timed"):
+    with ranks_of(configuration, "timed"):
         launch(job, module="seedstudy.training.benchmark")
 
 
@@ -109,7 +109,7 @@ def collect(
 
 
 @contextmanager
-def _ranks_of(configuration: str, done: str) -> Iterator[None]:
+def ranks_of(configuration: str, done: str) -> Iterator[None]:
     """Say in one line that a rank of the configuration died, and end: 2 for bad input, 1 for anything else."""
     from seedstudy.training.launch import RankDied
 

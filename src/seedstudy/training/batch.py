@@ -79,6 +79,7 @@ def train_seeds(
             data=data,
             ledger=ledger_root,
             commit=commit,
+            threads=plan.threads_per_worker,
         )
         try:
             launch(job)

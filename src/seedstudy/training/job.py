@@ -29,6 +29,8 @@ class Task(BaseModel):
         Id of the configuration.
     commit : str
         Commit of the code, for the records.
+    threads : int or None
+        Of a rank, where not the plan's.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -37,10 +39,13 @@ class Task(BaseModel):
     configuration: str
     data: Path
     commit: str
+    threads: int | None = None
 
     def resolve(self) -> tuple[Plan, Configuration]:
-        """The plan and the configuration that the job names."""
+        """The plan, with the job's threads, and the configuration that the job names."""
         plan = load_plan(self.plan)
+        if self.threads is not None:
+            plan = plan.with_threads(self.threads)
         return plan, plan.configuration(self.configuration)
 
 
@@ -57,6 +62,13 @@ class Job(Task):
 
     seeds: tuple[int, ...]
     ledger: Path
+
+
+class SourcesJob(Task):
+    """Some seeds to train with one random stream at a time from another seed, into the CSV file `output`."""
+
+    seeds: tuple[int, ...]
+    output: Path
 
 
 class BenchmarkJob(Task):

@@ -94,9 +94,10 @@ class NeuMF:
 
     def logits(self, values: Mapping[str, Any], batch: Mapping[str, Any], compute: Any, dropout: Dropout | None) -> Any:
         """Forward pass: the perceptron in `compute`, products of factors and the head in float32."""
-        factors = self.config.factors
-        user, item = (tf.gather(values[name], batch[name]) for name in COLUMNS)
-        hidden = tf.cast(tf.concat([user[:, factors:], item[:, factors:]], axis=1), compute)
+        # Split, not sliced: uncompiled, the gradients of slices would take as long as all the rest.
+        widths = [self.config.factors, self.config.layers[0] // 2]
+        user, item = (tf.split(tf.gather(values[name], batch[name]), widths, axis=1) for name in COLUMNS)
+        hidden = tf.cast(tf.concat([user[1], item[1]], axis=1), compute)
         for layer in range(len(self.config.layers) - 1):
             kernel, bias = tf.cast(values[f"kernel_{layer}"], compute), tf.cast(values[f"bias_{layer}"], compute)
             hidden = tf.nn.relu(tf.matmul(hidden, kernel) + bias)
@@ -104,7 +105,7 @@ class NeuMF:
                 hidden = dropout(hidden, layer)
         head = len(self.config.layers) - 1
         # The last product stays in float32: in half precision, scores tie.
-        joined = tf.concat([user[:, :factors] * item[:, :factors], tf.cast(hidden, tf.float32)], axis=1)
+        joined = tf.concat([user[0] * item[0], tf.cast(hidden, tf.float32)], axis=1)
         return (tf.matmul(joined, values[f"kernel_{head}"]) + values[f"bias_{head}"])[:, 0]
 
     def loss(self, logits: Any, batch: Mapping[str, Any]) -> Any:
