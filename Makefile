@@ -62,12 +62,13 @@ $(STAMP)/dev: $(STAMP)/requirements requirements/dev.txt
 	@$(PIP) install --require-hashes -r requirements/dev.txt
 	@touch $@
 
-# What the benchmarks compare with (PyTorch, ranx): 6 GB, wanted by no other target.
+# What the benchmarks compare with (PyTorch, ranx, RecBole): 6 GB, wanted by no other target.
 $(PEERS): $(PEERS)/stamps/requirements
 
-$(PEERS)/stamps/requirements: benchmarks/peers/requirements.txt | check
+$(PEERS)/stamps/requirements: benchmarks/peers/requirements.txt benchmarks/peers/recbole.txt | check
 	@test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
 	@$(PEERS)/bin/python -m pip --disable-pip-version-check -q install --require-hashes -r $<
+	@$(PEERS)/bin/python -m pip --disable-pip-version-check -q install --no-deps --require-hashes -r benchmarks/peers/recbole.txt
 	@mkdir -p $(@D) && touch $@
 
 clean:

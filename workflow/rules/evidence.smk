@@ -48,7 +48,7 @@ rule audit:
     localrule: True
     params:
         plan=PLAN.path,
-        folder=PLAN.output.results,
+        folder=lambda wildcards, output: os.path.dirname(output[0]),
     shell:
         "seedstudy audit-table {input.repeats:q} --plan {params.plan:q} --runs {input.runs:q} "
         "--output {params.folder:q} 2>&1 | tee {log:q}"
@@ -90,6 +90,6 @@ rule sources:
     localrule: True
     params:
         plan=PLAN.path,
-        folder=PLAN.output.results,
+        folder=lambda wildcards, output: os.path.dirname(output[0]),
     shell:
         "seedstudy sources-table {input:q} --plan {params.plan:q} --output {params.folder:q} 2>&1 | tee {log:q}"

@@ -67,9 +67,9 @@ def sources_texts(files: Sequence[Path], plan: Plan) -> list[tuple[str, str]]:
             lines.append(_source_cells(str(configuration), found.n, name, value, interval, found.total))
     head = (
         f"{plan.title}: variance of {plan.metric} between seeds, and the part that each random stream makes: half the "
-        f"mean square of what another seed for that stream alone changes (Jansen 1999), with its interactions. In units "
-        f"of 1e-6; {100 * LEVEL:g} % intervals by BCa bootstrap over seeds. Where `sum less all` may be 0, streams act "
-        f"without each other."
+        f"mean square of what another seed for that stream alone changes (Jansen 1999), interactions included. In "
+        f"units of 1e-6; {100 * LEVEL:g} % intervals by BCa bootstrap over seeds. Where `sum less all` may be 0, "
+        f"streams act without each other."
     )
     text = f"{head}\n\n{markdown(['configuration', 'seeds', 'stream', 'variance (interval)', 'share'], lines)}"
     return [("sources.csv", pd.DataFrame(rows).to_csv(index=False, lineterminator="\n")), ("sources.md", text)]
