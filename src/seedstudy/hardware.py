@@ -5,10 +5,18 @@ from __future__ import annotations
 import re
 import subprocess
 from pathlib import Path
+from typing import NamedTuple
 
 from seedstudy.study import Configuration, Plan, usable_cores
 
 CPU_FLAGS = {"sse4": {"sse4_1", "sse4_2"}, "avx2": {"avx2", "fma"}, "avx512": {"avx512f", "avx512bw", "avx512vl"}}
+
+
+class Gpu(NamedTuple):
+    """A GPU by the identity that CUDA_VISIBLE_DEVICES takes, and its name."""
+
+    uuid: str
+    name: str
 
 
 def missing_hardware(plan: Plan, configuration: Configuration) -> str | None:
@@ -39,20 +47,21 @@ def missing_hardware(plan: Plan, configuration: Configuration) -> str | None:
 
 
 def _missing_gpus(name: str | None, wanted: int) -> str | None:
-    gpus = [gpu for gpu in _gpus() if name is None or name in gpu]
+    gpus = [gpu for gpu in list_gpus() if name is None or name in gpu.name]
     if len(gpus) >= wanted:
         return None
     kind = f"{name} GPU(s)" if name else "GPU(s)"
     return f"needs {wanted} {kind}, nvidia-smi lists {len(gpus)} here; run it where they are, or use another plan"
 
 
-def _gpus() -> list[str]:
-    query = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
+def list_gpus() -> list[Gpu]:
+    """GPUs that nvidia-smi lists; none without it."""
+    query = ["nvidia-smi", "--query-gpu=uuid,name", "--format=csv,noheader"]
     try:
         found = subprocess.run(query, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return []
-    return found.stdout.splitlines()
+    return [Gpu(*(part.strip() for part in line.split(",", 1))) for line in found.stdout.splitlines() if "," in line]
 
 
 def _cpu_flags() -> set[str]:

@@ -108,6 +108,7 @@ class PlanDocument(_Block):
     metric: str
     margin: Margin
     target: float | None = None
+    floor: float | None = None
     alpha: Annotated[float, Field(gt=0, lt=0.5)]
     families: tuple[Family, ...]
     architectures: Annotated[dict[Name, Architecture], Field(min_length=1)]
@@ -234,6 +235,8 @@ class Plan(PlanDocument):
             "threads_per_worker": self.threads_per_worker,
             "lock": lock_digest(architecture.device),
         }
+        if self.floor is not None:
+            determines["floor"] = [self.metric, self.floor]  # Not of the weights, but of whether a run counts.
         return Configuration(name, precision, compute_type, xla, workers, architecture.device, digest(determines))
 
 

@@ -149,7 +149,15 @@ def test_exponents_are_numbers(edit):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"margin.value": 0.5}, {"margin.source": "elsewhere"}, {"families": []}, {"title": "T"}, {"seeds_per_job": 3}],
+    [
+        {"margin.value": 0.5},
+        {"margin.source": "elsewhere"},
+        {"families": []},
+        {"title": "T"},
+        {"seeds_per_job": 3},
+        {"target": 0.6},
+        {"affinity": "rank"},
+    ],
 )
 def test_what_the_analysis_declares_invalidates_no_run(edit, changes):
     before = [configuration.run_digest for configuration in load_plan(edit({})).configurations]
@@ -161,6 +169,7 @@ def test_what_the_analysis_declares_invalidates_no_run(edit, changes):
     [
         {"training.epochs": 9},
         {"threads_per_worker": 2},
+        {"floor": 0.5},
         {"model.dropout": 0.2},
         {"data.seed": 5},
         {"model.wide.learning_rate": 0.5},

@@ -9,6 +9,7 @@ import time
 
 import pandas as pd
 import pytest
+import yaml
 
 from seedstudy.runs import Ledger
 
@@ -153,3 +154,20 @@ def test_runs_repeat_to_the_bit_and_their_variance_is_split_by_stream(smoke, pla
     assert set(repeats["threads"]) == {1, 2}
     # Two seeds are too few for a variance, and the page says so by dashes.
     assert "| 2 " in (results / "sources.md").read_text()
+
+
+def test_a_run_that_ends_below_the_floor_is_a_result_with_its_curve(smoke, plan, tmp_path):
+    changed = yaml.safe_load(SMOKE.read_text()) | {"floor": 0.99, "seeds_file": str(plan.seeds_path)}
+    path = tmp_path / "plan.yaml"
+    path.write_text(yaml.safe_dump(changed))
+    data = smoke / "build" / "data" / plan.data_digest
+    name, seed = "x86_64_v3-fp32-noxla-1w", plan.seeds[0]
+    done = run("seedstudy", "train", "--plan", path, "--configuration", name, "--seed", seed, "--data", data)
+    record = json.loads(done.stdout)
+    above = Ledger(smoke / "ledger", plan.configuration(name).run_digest).read(seed)
+    assert record["status"] == "diverged"
+    assert record["cause"] == f"map12 {above.metrics['map12']:.6g} is below the floor 0.99"
+    assert record["metrics"] == {}
+    assert [point["metrics"] for point in record["curve"]] == [point.metrics for point in above.curve]
+    assert record["weights_digest"] == above.weights_digest
+    assert record["run_digest"] != above.run_digest

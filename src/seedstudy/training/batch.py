@@ -12,6 +12,7 @@ from seedstudy.runs import Ledger, RunRecord
 from seedstudy.study import Configuration, Plan
 from seedstudy.training import job as jobs
 from seedstudy.training.launch import RankDied, launch
+from seedstudy.training.lease import seeds_leased
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def train_seeds(
     Raises
     ------
     UserError
-        The machine lacks the configuration's hardware.
+        The machine lacks the configuration's hardware, or another process trains one of the seeds.
     RankDied
         A rank ended early, and its input was bad or this is not the last attempt.
     """
@@ -71,24 +72,40 @@ def train_seeds(
         lacking = missing_hardware(plan, configuration)
         if lacking:
             raise UserError(f"{plan.path}: architectures.{configuration.architecture}", lacking)
-        commit = jobs.commit()
-        job = jobs.Job(
-            plan=plan.path,
-            configuration=configuration.id,
-            seeds=tuple(missing),
-            data=data,
-            ledger=ledger_root,
-            commit=commit,
-            threads=plan.threads_per_worker,
-        )
-        try:
-            launch(job)
-        except RankDied as death:
-            if death.bad_input or attempt is None or not attempt.last:
-                raise
-            # Retries end here. Left out, these runs would be missing from the table without a word.
-            for seed in ledger.missing(seeds, retry_failed):
-                ledger.write(
-                    jobs.record(plan, configuration, seed, "failed", jobs.provenance(commit), cause=str(death))
-                )
+        with seeds_leased(ledger.folder, missing):
+            # Who held a lease a moment ago may have finished the seed.
+            missing = ledger.missing(missing, retry_failed)
+            if missing:
+                _train(plan, configuration, missing, data, ledger_root, attempt)
     return [record for seed in seeds if (record := ledger.read(seed)) is not None]
+
+
+def _train(
+    plan: Plan,
+    configuration: Configuration,
+    missing: Sequence[int],
+    data: Path,
+    ledger_root: Path,
+    attempt: Attempt | None,
+) -> None:
+    commit, ledger = jobs.commit(), Ledger(ledger_root, configuration.run_digest)
+    job = jobs.Job(
+        plan=plan.path,
+        configuration=configuration.id,
+        seeds=tuple(missing),
+        data=data,
+        ledger=ledger_root,
+        commit=commit,
+        threads=plan.threads_per_worker,
+    )
+    try:
+        launch(job)
+    except RankDied as death:
+        if death.bad_input or attempt is None or not attempt.last:
+            raise
+        # Retries end here. Left out, these runs would be missing from the table without a word.
+        for seed in missing:
+            record = ledger.read(seed)
+            if record is None or record.status == "failed":
+                failed = jobs.record(plan, configuration, seed, "failed", jobs.provenance(commit), cause=str(death))
+                ledger.write(failed)

@@ -10,9 +10,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 
+from seedstudy.training.gpus import gpu_slots
 from seedstudy.training.job import Task, environment
 
 POLL_SECONDS = 0.05
@@ -52,7 +53,11 @@ def launch(job: Task, module: str = "seedstudy.training.rank") -> None:
     """
     plan, configuration = job.resolve()
     base = environment(plan, configuration)
-    with _rendezvous(configuration.workers) as places:
+    with ExitStack() as stack:
+        if configuration.device == "gpu":
+            name = plan.architectures[configuration.architecture].gpu_name
+            base["CUDA_VISIBLE_DEVICES"] = stack.enter_context(gpu_slots(configuration.workers, name))
+        places = stack.enter_context(_rendezvous(configuration.workers))
         ranks = [_start(module, {**base, **place}, job) for place in places]
         with _ended_with_us(ranks):
             _wait(ranks)

@@ -93,6 +93,8 @@ def _train(job: Job) -> None:
     for number, seed in enumerate(job.seeds, start=1):
         began = time.perf_counter()
         outcome = engine.train(seed)
+        if not outcome.diverged and plan.floor is not None and outcome.metrics[plan.metric] < plan.floor:
+            outcome.diverged = f"{plan.metric} {outcome.metrics[plan.metric]:.6g} is below the floor {plan.floor:g}"
         in_force = in_force or verify(engine, configuration, plan.architectures[configuration.architecture])
         if engine.ranks.rank != 0:
             continue

@@ -9,12 +9,12 @@ import keras
 import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
+from seedstudy.models.third_model import Settings
 
 from seedstudy.data.loading import Split
 from seedstudy.data.spec import FeatureSpec
 from seedstudy.metrics import area_under_curve, log_loss
 from seedstudy.models.network import Draw, Dropout, Optimizer, Parameter
-from seedstudy.models.third_model import Settings
 
 WIDTH = 8
 
