@@ -22,7 +22,7 @@ def cluster(tmp_path_factory):
 
 
 def test_the_study_on_slurm_gives_the_records_of_the_local_run(smoke, plan, clone, cluster):
-    run(*SNAKEMAKE, cwd=clone, env=cluster.variables)
+    run(*SNAKEMAKE, cwd=clone, env=cluster.variables, timeout=1200)
     assert fingerprints(clone, plan) == fingerprints(smoke, plan)
     jobs = cluster.run("scontrol", "show", "jobs", "--oneliner").splitlines()
     trained = [job for job in jobs if "Comment=rule_train" in job]
