@@ -10,12 +10,11 @@ first in the same job, which leaves compilation out as PyTorch has none.
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
-from peers import PEERS, PYTHONS, ROOT, SEEDSTUDY, pinned
+from peers import PEERS, PYTHONS, ROOT, SEEDSTUDY, pinned, prepared
 from report import publish
 
 from seedstudy.study import load_plan
@@ -34,10 +33,7 @@ def main() -> None:
         sys.exit("ncf: PyTorch is not installed; run `make benchmarks/peers/.venv`")
     plan = load_plan(PLAN)
     variables = environment(plan, plan.configuration(CONFIGURATION))
-    data = ROOT / "build" / "data" / plan.data_digest
-    if not data.exists():
-        prepare = [SEEDSTUDY, "data", "prepare", "--plan", PLAN, "--output", data]
-        subprocess.run(prepare, stdout=subprocess.DEVNULL, check=True)
+    data = prepared(plan)
     found: dict[str, list[tuple[float, float]]] = {"seedstudy": [], "RecBole": []}
     for number, seed in enumerate(plan.seeds[: options.seeds], start=1):
         train = [SEEDSTUDY, "train", "--plan", PLAN, "--data", data, "--configuration", CONFIGURATION]

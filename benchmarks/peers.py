@@ -50,6 +50,15 @@ def pinned(command: list[str | Path], variables: dict[str, str]) -> list[dict[st
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def prepared(plan: Plan) -> Path:
+    """Folder of a plan's data, prepared where it is not there yet."""
+    data = ROOT / "build" / "data" / plan.data_digest
+    if not data.exists():
+        prepare = [SEEDSTUDY, "data", "prepare", "--plan", plan.path, "--output", data]
+        subprocess.run(prepare, stdout=subprocess.DEVNULL, check=True)
+    return data
+
+
 def turn(name: str, plan: Plan, configuration: Configuration, data: Path, seeds: tuple[int, ...]) -> list[float]:
     """Train all seeds by one contestant; MAP@12 of each."""
     variables = environment(plan, configuration)
@@ -75,10 +84,7 @@ def main() -> None:
         sys.exit("peers: PyTorch is not installed; run `make benchmarks/peers/.venv`, or give --peer keras alone")
     plan = load_plan(PLAN)
     configuration = plan.configuration(CONFIGURATION)
-    data = ROOT / "build" / "data" / plan.data_digest
-    if not data.exists():
-        prepare = [SEEDSTUDY, "data", "prepare", "--plan", PLAN, "--output", data]
-        subprocess.run(prepare, stdout=subprocess.DEVNULL, check=True)
+    data = prepared(plan)
 
     seeds = plan.seeds[: options.seeds]
     contestants = ["seedstudy", *peers]

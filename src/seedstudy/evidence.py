@@ -69,14 +69,13 @@ class Repeat:
     instruction_set: str
 
 
-def source_runs_csv(rows: Sequence[SourceRun]) -> str:
-    """Rows as CSV, unrounded."""
-    return _csv(rows, SourceRun)
-
-
-def repeats_csv(rows: Sequence[Repeat]) -> str:
-    """Rows as CSV, unrounded."""
-    return _csv(rows, Repeat)
+def rows_csv(rows: Sequence[SourceRun] | Sequence[Repeat], kind: type[SourceRun] | type[Repeat]) -> str:
+    """Rows of one kind as CSV, unrounded."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [field.name for field in fields(kind)], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(asdict(row) for row in rows)
+    return text.getvalue()
 
 
 def read_rows(paths: Sequence[Path], kind: type[SourceRun] | type[Repeat]) -> pd.DataFrame:
@@ -99,11 +98,3 @@ def read_rows(paths: Sequence[Path], kind: type[SourceRun] | type[Repeat]) -> pd
             raise UserError(path, "has other columns than these runs have; measure again")
         frames.append(frame)
     return pd.concat(frames, ignore_index=True)
-
-
-def _csv(rows: Sequence[SourceRun] | Sequence[Repeat], kind: type[SourceRun] | type[Repeat]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, [field.name for field in fields(kind)], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(asdict(row) for row in rows)
-    return text.getvalue()

@@ -22,7 +22,7 @@ CONF = """
 ClusterName=tests
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={port}
-SlurmUser={user}
+SlurmUser=root
 AuthType=auth/munge
 AuthInfo=socket={folder}/munge.socket
 StateSaveLocation={folder}/state
@@ -143,7 +143,7 @@ def slurm(folder: Path) -> Iterator[Cluster]:
         for (name, what), port in zip(NODES.items(), ports[1:], strict=True)
     )
     conf = folder / "slurm.conf"
-    conf.write_text(CONF.format(host=host, port=ports[0], user="root", folder=folder, nodes=nodes))
+    conf.write_text(CONF.format(host=host, port=ports[0], folder=folder, nodes=nodes))
     (folder / "gres.conf").write_text(f"NodeName=gpu1 Name=gpu File={folder}/dev/gpu[0-7]\n")
     # Within a job Snakemake drops SLURM_CONF before it calls srun, which then looks in /etc.
     (folder / "bin").mkdir()

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from seedstudy.cli import app
-from seedstudy.cli.train import PlanOption, ranks_of
+from seedstudy.cli.train import PlanOption, check_before, ranks_of
 from seedstudy.documents import write_files
 
 ConfigurationOption = Annotated[str, typer.Option(help="Id, as x86_64_v3-fp32-xla-1w.")]
@@ -35,7 +35,9 @@ def sources(
     from seedstudy.training.job import SourcesJob, commit
     from seedstudy.training.launch import launch
 
-    chosen = load_plan(plan).seeds[:seeds]
+    checked = load_plan(plan)
+    check_before(checked, configuration, output)
+    chosen = checked.seeds[:seeds]
     job = SourcesJob(plan=plan, configuration=configuration, data=data, commit=commit(), seeds=chosen, output=output)
     with ranks_of(configuration, "trained"):
         launch(job, module="seedstudy.training.sources")
@@ -57,12 +59,13 @@ def audit(
     --threads 2 --output audit.csv
     """
     from seedstudy.documents import write_atomically
-    from seedstudy.evidence import repeats_csv
+    from seedstudy.evidence import Repeat, rows_csv
     from seedstudy.imports.study import read_study
     from seedstudy.training.audit import first_runs, repeat_runs
 
     checked, table = read_study(runs, plan)
     chosen = checked.configuration(configuration)
+    check_before(checked, configuration, output)
     known = first_runs(table.to_dict("records"), checked, configuration, seeds)
     rows = []
     with ranks_of(configuration, "trained"):
@@ -70,7 +73,7 @@ def audit(
             rows += repeat_runs(checked, chosen, known, data, count)
             same = sum(row.bitwise for row in rows if row.threads == count)
             print(f"{configuration}, {count} thread(s): {same} of {len(known)} bitwise", file=sys.stderr)
-    write_atomically(output, repeats_csv(rows))
+    write_atomically(output, rows_csv(rows, Repeat))
 
 
 @app.command()

@@ -7,12 +7,15 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from seedstudy.cli import app
 from seedstudy.errors import UserError
+
+if TYPE_CHECKING:
+    from seedstudy.study import Plan
 
 PlanOption = Annotated[Path, typer.Option("--plan", help="Plan of the study, as config/default.yaml.")]
 
@@ -71,7 +74,6 @@ def benchmark(
 
     Example: seedstudy benchmark --plan PLAN --configuration x86_64_v3-fp32-xla-1w --data DATA --output timed.json
     """
-    from seedstudy.hardware import missing_hardware
     from seedstudy.study import load_plan
     from seedstudy.training.job import BenchmarkJob, commit
     from seedstudy.training.launch import launch
@@ -79,14 +81,7 @@ def benchmark(
     checked = load_plan(plan)
     if checked.benchmark is None:
         raise UserError(f"{plan}: benchmark", "is missing; docs/plan.md has its keys")
-    lacking = missing_hardware(checked, checked.configuration(configuration))
-    if lacking:
-        raise UserError(f"{plan}: {configuration}", lacking)
-    try:
-        # Before minutes are spent on what could not be written.
-        output.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(output, f"cannot be written: {error.strerror}") from error
+    check_before(checked, configuration, output)
     job = BenchmarkJob(plan=plan, configuration=configuration, data=data, commit=commit(), output=output)
     with ranks_of(configuration, "timed"):
         launch(job, module="seedstudy.training.benchmark")
@@ -106,6 +101,19 @@ def collect(
     from seedstudy.study import load_plan
 
     print(f"{output}: {collect_runs(load_plan(plan), ledger, output)} runs", file=sys.stderr)
+
+
+def check_before(plan: Plan, configuration: str, output: Path) -> None:
+    """Refuse what this machine lacks, and an output whose folder cannot be made, before minutes are spent."""
+    from seedstudy.hardware import missing_hardware
+
+    lacking = missing_hardware(plan, plan.configuration(configuration))
+    if lacking:
+        raise UserError(f"{plan.path}: {configuration}", lacking)
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(output, f"cannot be written: {error.strerror}") from error
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from seedstudy.data import movielens
 from seedstudy.data.others import draw_others
-from seedstudy.data.prepare import Prepared
+from seedstudy.data.prepare import BROUGHT, Prepared
 from seedstudy.data.source import Interactions
 from seedstudy.errors import UserError
 
@@ -148,7 +148,7 @@ def hold_out(table: pl.DataFrame, source: Interactions, where: Path) -> Prepared
         train=_frame(user[train], np.ones(train.sum(), bool), user[train], item[train]),
         valid=_frame(slates, label, slates, offered.ravel()),
         baselines={"popularity in train": popularity[offered.ravel()]},
-        terms=movielens.TERMS if source.file is None else "Brought by the user; their terms apply.",
+        terms=movielens.TERMS if source.file is None else BROUGHT,
         ranking="hr10",
     )
 

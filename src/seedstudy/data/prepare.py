@@ -38,6 +38,8 @@ RANKINGS: dict[str, Callable[..., float]] = {
 }
 """Metrics of the baselines."""
 
+BROUGHT = "Brought by the user; their terms apply."
+
 COPIES = (copy_name("train"), copy_name("valid"))
 PUBLISHED = ("train.parquet", "valid.parquet", "spec.yaml", "manifest.json", *COPIES)
 
@@ -165,7 +167,7 @@ def _from_dataset(dataset: Dataset) -> Prepared:
         train=_frame(spec, dataset.train),
         valid=_frame(spec, dataset.valid),
         baselines={},
-        terms="Brought by the user; their terms apply.",
+        terms=BROUGHT,
     )
 
 

@@ -40,10 +40,14 @@ def sources_texts(files: Sequence[Path], plan: Plan) -> list[tuple[str, str]]:
         A file cannot be read.
     """
     rng = np.random.default_rng(BOOTSTRAP_SEED)
-    rows, lines = [], []
+    rows, lines, left_out = [], [], []
     for configuration, runs in read_rows(files, SourceRun).groupby("configuration", sort=False):
         arms = runs.pivot(index="seed", columns="stream", values="value")
-        arms = arms[list(dict.fromkeys(runs["stream"]))].dropna()
+        arms = arms[list(dict.fromkeys(runs["stream"]))]
+        diverged = arms.index[arms.isna().any(axis=1)]
+        if len(diverged):
+            left_out.append(f"{configuration}: seed {', '.join(map(str, diverged))} left out, since a run diverged.")
+        arms = arms.drop(diverged)
         if len(arms) < MIN_PAIRS:
             lines.append([str(configuration), str(len(arms)), *["-"] * 3])
             continue
@@ -71,6 +75,7 @@ def sources_texts(files: Sequence[Path], plan: Plan) -> list[tuple[str, str]]:
         f"units of 1e-6; {100 * LEVEL:g} % intervals by BCa bootstrap over seeds. Where `sum less all` may be 0, "
         f"streams act without each other."
     )
+    head = " ".join([head, *left_out])
     text = f"{head}\n\n{markdown(['configuration', 'seeds', 'stream', 'variance (interval)', 'share'], lines)}"
     return [("sources.csv", pd.DataFrame(rows).to_csv(index=False, lineterminator="\n")), ("sources.md", text)]
 

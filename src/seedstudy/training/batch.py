@@ -104,8 +104,5 @@ def _train(
         if death.bad_input or attempt is None or not attempt.last:
             raise
         # Retries end here. Left out, these runs would be missing from the table without a word.
-        for seed in missing:
-            record = ledger.read(seed)
-            if record is None or record.status == "failed":
-                failed = jobs.record(plan, configuration, seed, "failed", jobs.provenance(commit), cause=str(death))
-                ledger.write(failed)
+        for seed in ledger.missing(missing, retry_failed=True):
+            ledger.write(jobs.record(plan, configuration, seed, "failed", jobs.provenance(commit), cause=str(death)))

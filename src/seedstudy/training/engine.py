@@ -175,14 +175,12 @@ class Engine:
         another order.
         """
         copies = self.network.examples_per_row
-        if copies == 1:
-            return self.unpack(tf.gather(self._train, examples))
 
         def draw(member: int, width: int) -> Any:
             stream = randomness.Stream.EXAMPLES
             return randomness.lanes_of_rows(keys, stream, member, step, self.first_row, self.local_batch, width)
 
-        words = tf.gather(self._train, examples // copies)
+        words = tf.gather(self._train, examples if copies == 1 else examples // copies)
         return self.unpack(self.network.sampled(words, examples % copies, draw))
 
     def scores_of(self, rows: Any) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from seedstudy.documents import write_atomically
-from seedstudy.evidence import SourceRun, source_runs_csv
+from seedstudy.evidence import SourceRun, rows_csv
 from seedstudy.training.job import SourcesJob
 from seedstudy.training.rank import build_engine, serve
 
@@ -39,7 +39,7 @@ def _train(job: SourcesJob) -> None:
         if engine.ranks.rank == 0:
             print(f"{configuration.id} seed {seed} ({number} of {len(job.seeds)}): {len(rows)} runs", file=sys.stderr)
     if engine.ranks.rank == 0:
-        write_atomically(job.output, source_runs_csv(rows))
+        write_atomically(job.output, rows_csv(rows, SourceRun))
 
 
 def _streams(engine: Engine) -> Iterator[Stream]:
