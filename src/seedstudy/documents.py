@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import re
 import tempfile
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +25,10 @@ _FLOAT = re.compile(r"^[-+]?(?:\d[\d_]*)(?:\.\d*)?[eE][-+]?\d+$")
 _REMEDIES = {
     "extra_forbidden": "unknown key; remove it or correct its spelling",
     "missing": "is missing; add it",
+}
+_MENDED_BY = {
+    errno.ENOSPC: "make room on its disk, and start again",
+    errno.EDQUOT: "make room in your quota, and start again",
 }
 
 
@@ -42,6 +48,16 @@ class _Loader(yaml.SafeLoader):
 _Loader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789"))
 
 
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn what the system refuses while a file is read into one line; raises `UserError`."""
+    try:
+        yield
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror}; restore it, or correct its path"
+        raise UserError(path, problem) from error
+
+
 def read_text(path: Path) -> str:
     """Text of a UTF-8 file.
 
@@ -51,30 +67,78 @@ def read_text(path: Path) -> str:
         The file cannot be read or is not UTF-8.
     """
     try:
-        return path.read_text(encoding="utf-8-sig")
+        with reading(path):
+            return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise UserError(path, f"is not UTF-8 text (byte {error.start}); save it as UTF-8") from error
+
+
+@contextmanager
+def writing(place: object) -> Iterator[None]:
+    """Turn what the system refuses while a file or folder is written into one line with what would mend it.
+
+    Parameters
+    ----------
+    place : object
+        File or folder named in the message.
+
+    Raises
+    ------
+    UserError
+        The disk is full, the folder cannot be written, or the like.
+    """
+    try:
+        yield
     except OSError as error:
-        raise UserError(path, f"cannot be read: {error.strerror}") from error
+        # Polars has the number in its text alone, and PyArrow words of its own beside it.
+        found = re.search(r"\(os error (\d+)\)", str(error))
+        number = error.errno or (int(found[1]) if found else 0)
+        problem = os.strerror(number) if number else str(error)
+        remedy = _MENDED_BY.get(number, "make it writable, or name another place")
+        raise UserError(place, f"cannot be written: {problem}; {remedy}") from error
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder for the length of a block, in the system's place for such; none can be made: `UserError`."""
+    with ExitStack() as stack:
+        with writing("TMPDIR"):
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+        yield Path(folder)
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Publish a file, text as UTF-8, whole or not at all, and on the disk before its name is."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    """Publish a file, whole or not at all, and on the disk before its name is.
+
+    Parameters
+    ----------
+    path : Path
+        Where; its folder is made when missing.
+    content : str or bytes
+        Text is written as UTF-8.
+
+    Raises
+    ------
+    UserError
+        It cannot be written; what was there stays.
+    """
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content.encode() if isinstance(content, str) else content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(temporary, 0o644)
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
 
 
 def write_files(folder: Path, files: Iterable[tuple[str, str | bytes]]) -> list[Path]:
-    """Publish files in a folder, which is made when missing.
+    """Publish files in a folder.
 
     Parameters
     ----------
@@ -91,16 +155,14 @@ def write_files(folder: Path, files: Iterable[tuple[str, str | bytes]]) -> list[
     Raises
     ------
     UserError
-        The folder cannot be written.
+        The folder or a file cannot be written.
     """
-    written = []
-    try:
+    with writing(folder):  # Before the first content is made, which may take long.
         folder.mkdir(parents=True, exist_ok=True)
-        for name, content in files:
-            write_atomically(folder / name, content)
-            written.append(folder / name)
-    except OSError as error:
-        raise UserError(folder, f"cannot be written: {error.strerror}") from error
+    written = []
+    for name, content in files:
+        write_atomically(folder / name, content)
+        written.append(folder / name)
     return written
 
 
@@ -112,11 +174,8 @@ def sha256_file(path: Path) -> str:
     UserError
         The file cannot be read.
     """
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise UserError(path, f"cannot be read: {error.strerror}") from error
+    with reading(path), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

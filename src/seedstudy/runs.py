@@ -130,11 +130,7 @@ class Ledger:
         """
         path = self.path(record.seed)
         text = json.dumps(record.model_dump(mode="json"), indent=1, allow_nan=False) + "\n"
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            existing = self.read(record.seed)
-            if existing is not None and existing.status != "failed":
-                raise UserError(path, "is finished already; a finished run is never replaced")
-            write_atomically(path, text)
-        except OSError as error:
-            raise UserError(path, f"cannot be written: {error.strerror}") from error
+        existing = self.read(record.seed)
+        if existing is not None and existing.status != "failed":
+            raise UserError(path, "is finished already; a finished run is never replaced")
+        write_atomically(path, text)

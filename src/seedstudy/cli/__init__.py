@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 a run or a check failed, 2 bad input (one line on standard
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 import sys
 from collections.abc import Callable
@@ -48,4 +49,16 @@ def main() -> None:
         print(text if text.startswith("Usage:") else f"seedstudy: {' '.join(text.split())}", file=sys.stderr)
         sys.exit(2)
     except BrokenPipeError:
+        _discard_output()
         sys.exit(1)
+    except OSError as error:
+        _discard_output()
+        # Who writes a file says so (`documents.writing`); what gets here is mostly the output, and has no name.
+        problem = f"{error.strerror or error}; mend that, and start again"
+        print(f"seedstudy: {error.filename or 'standard output'}: {problem}", file=sys.stderr)
+        sys.exit(1)
+
+
+def _discard_output() -> None:
+    """Let what standard output still holds go nowhere: Python would try it again at the end, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -129,10 +129,5 @@ def write_table(table: pd.DataFrame, output: Path | None) -> None:
     """Write a table as CSV, whole or not at all."""
     from seedstudy.documents import write_atomically
 
-    if output is None:
-        return
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
+    if output is not None:
         write_atomically(output, table.to_csv(index=False, lineterminator="\n"))
-    except OSError as error:
-        raise UserError(output, f"cannot be written: {error.strerror}") from error

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seedstudy.data.spec import FeatureSpec, SplitName
-from seedstudy.documents import load_document, sha256_file
+from seedstudy.documents import load_document, reading, sha256_file, writing
 from seedstudy.errors import UserError
 
 COPY_VERSION = 1
@@ -139,6 +139,8 @@ def load(folder: Path) -> Dataset:
         One line with file and column (and the first bad row, from 0), if the files are not what the specification
         says; or a copy is needed and cannot be written.
     """
+    if not folder.is_dir():
+        raise UserError(folder, "is no folder; make it with `seedstudy data prepare`")
     path = folder / "spec.yaml"
     spec = load_document(path, FeatureSpec)
     return Dataset(spec, _map_copy(path, spec, "train"), _map_copy(path, spec, "valid"))
@@ -200,13 +202,11 @@ def _map_copy(spec_path: Path, spec: FeatureSpec, split: SplitName) -> Split:
         raise UserError(path, f"{problem}; make the folder writable, or prepare the data into another") from error
     try:
         with open(handle, "w+b") as file:
-            try:
+            with writing(path):
                 _write(file, spec_path, spec, split)
-            except OSError as error:
-                raise UserError(path, f"cannot be written: {error.strerror}") from error
-            os.fchmod(file.fileno(), 0o644)
-            # Renamed whole: of two processes that write at once, either's is good, and maps of the other stay valid.
-            os.replace(temporary, path)
+                os.fchmod(file.fileno(), 0o644)
+                # Renamed whole: of two that write at once, either's is good, and maps of the other stay valid.
+                os.replace(temporary, path)
             return _map(file, spec)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
@@ -272,10 +272,8 @@ def _source_of(spec_path: Path, spec: FeatureSpec, split: SplitName) -> bytes:
     """
     declared = spec.splits[split]
     path = spec_path.parent / declared.file
-    try:
+    with reading(path):
         status = path.stat()
-    except OSError as error:
-        raise UserError(path, f"cannot be read: {error.strerror}") from error
     parts = (COPY_VERSION, _columns(spec), declared.sha256, status.st_size, status.st_mtime_ns)
     return hashlib.sha256("\n".join(map(str, parts)).encode()).digest()
 

@@ -28,7 +28,7 @@ from seedstudy.data.source import (
     Synthetic,
 )
 from seedstudy.data.spec import FeatureSpec, Multihot, SplitFile, save_spec
-from seedstudy.documents import sha256_file, write_atomically
+from seedstudy.documents import sha256_file, write_atomically, writing
 from seedstudy.errors import UserError
 from seedstudy.metrics import held_out_ranking, mean_average_precision
 
@@ -106,28 +106,29 @@ def prepare(
     Raises
     ------
     UserError
-        If the source cannot be read, a folder cannot be made, or one is there that would be overwritten.
+        If the source cannot be read, the output cannot be written, or a folder is there that would be overwritten.
     """
     _check_replaceable(output)
     if raw is not None:
         _make_raw(raw, source, output)
-    try:
+    with writing(output):
         output.parent.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(dir=output.parent, prefix=f".{output.name}."))
-    except OSError as error:
-        raise UserError(output, f"cannot be made: {error.strerror}") from error
     try:
-        prepared = _prepare(source, work, raw, progress)
-        folder = work / "published"
-        folder.mkdir()
-        manifest = _write(prepared, source, folder, progress)
-        _publish(folder, output, work)
+        prepared = _prepare(source, output, work, raw, progress)
+        with writing(output):
+            folder = work / "published"
+            folder.mkdir()
+            manifest = _write(prepared, source, folder, progress)
+            _publish(folder, output, work)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return manifest
 
 
-def _prepare(source: DataSource, work: Path, raw: Path | None, progress: Callable[[str], None]) -> Prepared:
+def _prepare(
+    source: DataSource, output: Path, work: Path, raw: Path | None, progress: Callable[[str], None]
+) -> Prepared:
     # Imported here: the sources need `Prepared`.
     from seedstudy.data import interactions, movielens, outbrain, synthetic
     from seedstudy.data.generator import generate
@@ -136,7 +137,8 @@ def _prepare(source: DataSource, work: Path, raw: Path | None, progress: Callabl
         case GeneratedOutbrain():
             folder = work / "raw" if raw is None else raw
             progress(f"data: generating {source.displays:,} displays")
-            rows = generate(folder, displays=source.displays, seed=source.seed)
+            with writing(output.parent if raw is None else raw):
+                rows = generate(folder, displays=source.displays, seed=source.seed)
             return outbrain.prepare(folder, rows=rows, seed=source.seed, generated=True, progress=progress)
         case Outbrain():
             return outbrain.prepare(source.raw, rows=source.rows, seed=source.seed, generated=False, progress=progress)
@@ -243,8 +245,8 @@ def _check_replaceable(output: Path) -> None:
     if output.is_symlink() or (output.exists() and not output.is_dir()):
         raise UserError(output, "exists and is not a folder; name another output")
     if output.is_dir():
-        # A copy's temporary file is left only by a process that was killed.
-        left = tuple(f".{name}." for name in COPIES)
+        # A copy's temporary file is left only by a process that was killed; the other is in each folder of Snakemake.
+        left = (*(f".{name}." for name in COPIES), ".snakemake_timestamp")
         others = sorted(e.name for e in output.iterdir() if e.name not in PUBLISHED and not e.name.startswith(left))
         if others:
             raise UserError(output, f"holds {others[0]!r}, so it is not a prepared data set; name another output")
@@ -256,11 +258,9 @@ def _make_raw(raw: Path, source: DataSource, output: Path) -> None:
         raise UserError("--raw", f"only generated files can be kept; the source is {source.source}")
     if raw.resolve().is_relative_to(output.resolve()):
         raise UserError("--raw", f"{raw} lies in the output, which is replaced whole; name another folder")
-    try:
+    with writing(raw):
         raw.mkdir(parents=True, exist_ok=True)
         kept = next(raw.iterdir(), None)
-    except OSError as error:
-        raise UserError(raw, f"cannot be made: {error.strerror}") from error
     if kept is not None:
         raise UserError(raw, f"holds {kept.name!r}; name a new folder")
 

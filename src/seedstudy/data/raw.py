@@ -113,7 +113,7 @@ def _read(folder: Path, name: str, key: list[str] | None) -> pl.DataFrame:
         if missing:
             raise UserError(f"{path}: column {missing[0]}", "missing")
         frame = pl.read_csv(path, columns=list(types), schema_overrides=types, null_values=["\\N", ""])
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, OSError) as error:
         raise UserError(path, str(error).split("\n", 1)[0]) from None
     frame = frame.select(list(types))
     for column in types:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from seedstudy.documents import temporary_folder
 from seedstudy.errors import UserError
 from seedstudy.evidence import Repeat
 from seedstudy.runs import RunRecord
@@ -49,8 +49,8 @@ def repeat_runs(
     """
     changed = plan if threads == plan.threads_per_worker else plan.with_threads(threads)
     seeds = list(digests)
-    with _load(), tempfile.TemporaryDirectory() as ledger:
-        again = train_seeds(changed, changed.configuration(configuration.id), seeds[::-1], data, Path(ledger))
+    with _load(), temporary_folder() as ledger:
+        again = train_seeds(changed, changed.configuration(configuration.id), seeds[::-1], data, ledger)
     found = {record.seed: record for record in again}
     return [_repeat(plan, found[seed], threads, *digests[seed]) for seed in seeds]
 

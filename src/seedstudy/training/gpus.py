@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from seedstudy.documents import writing
 from seedstudy.errors import UserError
 from seedstudy.hardware import list_gpus
 from seedstudy.training.lease import Held, lease
@@ -36,14 +37,15 @@ def gpu_slots(wanted: int, name: str | None) -> Iterator[str]:
     Raises
     ------
     UserError
-        The folder of the leases belongs to another user.
+        The folder of the leases belongs to another user, or cannot be made.
     """
     given = os.environ.get("CUDA_VISIBLE_DEVICES")
     if given is not None:
         yield given
         return
-    folder = Path(tempfile.gettempdir()) / f"seedstudy-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
+    with writing("TMPDIR"):
+        folder = Path(tempfile.gettempdir()) / f"seedstudy-{os.getuid()}"
+        folder.mkdir(mode=0o700, exist_ok=True)
     if folder.is_symlink() or folder.stat().st_uid != os.getuid():
         raise UserError(folder, "belongs to somebody else; GPUs cannot be leased there: set TMPDIR")
     said = False

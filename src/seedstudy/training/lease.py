@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from seedstudy.documents import writing
 from seedstudy.errors import UserError
 
 
@@ -68,13 +69,12 @@ def seeds_leased(folder: Path, seeds: list[int]) -> Iterator[None]:
         for seed in seeds:
             path = folder / f".seed-{seed}.lease"
             try:
-                folder.mkdir(parents=True, exist_ok=True)
-                held.enter_context(lease(path))
+                with writing(path):
+                    folder.mkdir(parents=True, exist_ok=True)
+                    held.enter_context(lease(path))
             except Held as holder:
                 problem = f"is being trained by {holder}; wait for it, or end it, and start again"
                 raise UserError(f"{folder}: seed {seed}", problem) from None
-            except OSError as error:
-                raise UserError(path, f"cannot be written: {error.strerror}") from error
         yield
 
 

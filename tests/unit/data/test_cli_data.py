@@ -82,7 +82,7 @@ def test_prepare_leaves_other_folders_and_files_alone(command, tmp_path):
     prepare = ("data", "prepare", "--plan", SMOKE, "--output")
     refused(command(*prepare, tmp_path / "data"), "data: holds 'thesis.tex', so it is not a prepared data set")
     refused(command(*prepare, tmp_path / "file"), "file: exists and is not a folder")
-    refused(command(*prepare, tmp_path / "file" / "data"), "file/data: cannot be made: File exists")
+    refused(command(*prepare, tmp_path / "file" / "data"), "file/data: cannot be written: File exists")
     assert (tmp_path / "data" / "thesis.tex").read_text() == (tmp_path / "file").read_text() == "mine"
 
 
@@ -91,7 +91,9 @@ def test_raw_files_go_to_a_new_folder_outside_the_output(command, plan, tmp_path
     (tmp_path / "full" / "clicks_train.csv").write_text("mine")
     prepare = ("data", "prepare", "--plan", SMOKE, "--output", tmp_path / "data", "--raw")
     refused(command(*prepare, tmp_path / "full"), "full: holds 'clicks_train.csv'; name a new folder")
-    refused(command(*prepare, tmp_path / "full" / "clicks_train.csv"), "clicks_train.csv: cannot be made: File exists")
+    refused(
+        command(*prepare, tmp_path / "full" / "clicks_train.csv"), "clicks_train.csv: cannot be written: File exists"
+    )
     refused(command(*prepare, tmp_path / "data" / "raw"), "--raw: ", "lies in the output")
     assert (tmp_path / "full" / "clicks_train.csv").read_text() == "mine"
     brought = plan(source="outbrain", raw="raw")
