@@ -39,7 +39,7 @@ def sources(
     check_before(checked, configuration, output)
     chosen = checked.seeds[:seeds]
     job = SourcesJob(plan=plan, configuration=configuration, data=data, commit=commit(), seeds=chosen, output=output)
-    with ranks_of(configuration, "trained"):
+    with ranks_of(configuration):
         launch(job, module="seedstudy.training.sources")
 
 
@@ -68,7 +68,7 @@ def audit(
     check_before(checked, configuration, output)
     known = first_runs(table.to_dict("records"), checked, configuration, seeds)
     rows = []
-    with ranks_of(configuration, "trained"):
+    with ranks_of(configuration):
         for count in (checked.threads_per_worker, *(threads or ())):
             rows += repeat_runs(checked, chosen, known, data, count)
             same = sum(row.bitwise for row in rows if row.threads == count)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seedstudy.cli import app
+from seedstudy.documents import temporary_folder, writing
 from seedstudy.errors import UserError
 
 if TYPE_CHECKING:
@@ -50,12 +50,12 @@ def train(
         if data is None:
             from seedstudy.data.prepare import prepare
 
-            data = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "data"
+            data = stack.enter_context(temporary_folder()) / "data"
             prepare(checked.data, data, progress=lambda line: print(line, file=sys.stderr))
         if ledger is None:
-            ledger = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            ledger = stack.enter_context(temporary_folder())
         tries = None if attempts is None else Attempt(attempt, attempts)
-        stack.enter_context(ranks_of(configuration, "trained"))
+        stack.enter_context(ranks_of(configuration))
         records = train_seeds(checked, chosen, seed, data, ledger, tries, retry_failed)
     for record in records:
         typer.echo(record.model_dump_json())
@@ -83,7 +83,7 @@ def benchmark(
         raise UserError(f"{plan}: benchmark", "is missing; docs/plan.md has its keys")
     check_before(checked, configuration, output)
     job = BenchmarkJob(plan=plan, configuration=configuration, data=data, commit=commit(), output=output)
-    with ranks_of(configuration, "timed"):
+    with ranks_of(configuration):
         launch(job, module="seedstudy.training.benchmark")
 
 
@@ -110,22 +110,18 @@ def check_before(plan: Plan, configuration: str, output: Path) -> None:
     lacking = missing_hardware(plan, plan.configuration(configuration))
     if lacking:
         raise UserError(f"{plan.path}: {configuration}", lacking)
-    try:
+    with writing(output):
         output.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(output, f"cannot be written: {error.strerror}") from error
 
 
 @contextmanager
-def ranks_of(configuration: str, done: str) -> Iterator[None]:
-    """Say in one line that a rank of the configuration died, and end: 2 for bad input, 1 for anything else."""
+def ranks_of(configuration: str) -> Iterator[None]:
+    """Say in one line that a rank of the configuration died, and end with 1."""
     from seedstudy.training.launch import RankDied
 
     try:
         yield
     except RankDied as death:
-        if death.bad_input:
-            raise UserError(configuration, f"not {done}, for the reason above") from death
         # A rank ended in the middle of a line leaves it open.
         print(f"\nseedstudy: {configuration}: {death}", file=sys.stderr)
         raise typer.Exit(1) from death

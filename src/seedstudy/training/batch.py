@@ -62,9 +62,10 @@ def train_seeds(
     Raises
     ------
     UserError
-        The machine lacks the configuration's hardware, or another process trains one of the seeds.
+        The machine lacks the configuration's hardware, another process trains one of the seeds, or a rank found its
+        input bad or its records cannot be kept.
     RankDied
-        A rank ended early, and its input was bad or this is not the last attempt.
+        A rank ended early, and this is not the last attempt.
     """
     ledger = Ledger(ledger_root, configuration.run_digest)
     missing = ledger.missing(seeds, retry_failed)
@@ -77,7 +78,11 @@ def train_seeds(
             missing = ledger.missing(missing, retry_failed)
             if missing:
                 _train(plan, configuration, missing, data, ledger_root, attempt)
-    return [record for seed in seeds if (record := ledger.read(seed)) is not None]
+    records = {seed: ledger.read(seed) for seed in seeds}
+    for seed, record in records.items():
+        if record is None:
+            raise UserError(ledger.path(seed), "was removed while seeds were trained; start again")
+    return [record for record in records.values() if record is not None]
 
 
 def _train(
@@ -101,7 +106,7 @@ def _train(
     try:
         launch(job)
     except RankDied as death:
-        if death.bad_input or attempt is None or not attempt.last:
+        if attempt is None or not attempt.last:
             raise
         # Retries end here. Left out, these runs would be missing from the table without a word.
         for seed in ledger.missing(missing, retry_failed=True):

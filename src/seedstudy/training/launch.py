@@ -5,6 +5,9 @@ Ranks find each other through Horovod's own rendezvous server, so neither ssh no
 
 from __future__ import annotations
 
+import json
+import os
+import select
 import signal
 import subprocess
 import sys
@@ -13,27 +16,20 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from types import FrameType
 
+from seedstudy.errors import UserError
 from seedstudy.training.gpus import gpu_slots
 from seedstudy.training.job import Task, environment
 
 POLL_SECONDS = 0.05
 GRACE_SECONDS = 5.0
-BAD_INPUT = 2
 
 
 class RankDied(Exception):
-    """A rank ended before its work was done.
-
-    Attributes
-    ----------
-    bad_input : bool
-        The rank said in one line what is wrong with its input; trying again cannot help.
-    """
+    """A rank ended before its work was done."""
 
     def __init__(self, rank: int, code: int) -> None:
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         super().__init__(f"rank {rank} ended with {how}")
-        self.bad_input = code == BAD_INPUT
 
 
 def launch(job: Task, module: str = "seedstudy.training.rank") -> None:
@@ -48,6 +44,8 @@ def launch(job: Task, module: str = "seedstudy.training.rank") -> None:
 
     Raises
     ------
+    UserError
+        What a rank said first of its input, or of where it writes; trying again cannot help. All ranks were ended.
     RankDied
         The first rank that ended with an error; the others were ended with it.
     """
@@ -58,13 +56,17 @@ def launch(job: Task, module: str = "seedstudy.training.rank") -> None:
             name = plan.architectures[configuration.architecture].gpu_name
             base["CUDA_VISIBLE_DEVICES"] = stack.enter_context(gpu_slots(configuration.workers, name))
         places = stack.enter_context(_rendezvous(configuration.workers))
-        ranks = [_start(module, {**base, **place}, job) for place in places]
+        said, say = os.pipe()
+        stack.callback(os.close, said)
+        stack.callback(os.close, say)
+        ranks = [_start(module, {**base, **place}, job, say) for place in places]
         with _ended_with_us(ranks):
-            _wait(ranks)
+            _wait(ranks, said)
 
 
-def _start(module: str, variables: dict[str, str], job: Task) -> subprocess.Popen[str]:
-    rank = subprocess.Popen([sys.executable, "-m", module], env=variables, stdin=subprocess.PIPE, text=True)
+def _start(module: str, variables: dict[str, str], job: Task, say: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", module]
+    rank = subprocess.Popen(command, env=variables, stdin=subprocess.PIPE, stdout=say, text=True)
     assert rank.stdin is not None
     try:
         rank.stdin.write(job.model_dump_json())
@@ -74,9 +76,12 @@ def _start(module: str, variables: dict[str, str], job: Task) -> subprocess.Pope
     return rank
 
 
-def _wait(ranks: list[subprocess.Popen[str]]) -> None:
+def _wait(ranks: list[subprocess.Popen[str]], said: int) -> None:
     running = dict(enumerate(ranks))
     while running:
+        # One that says something waits to be ended, so that its end disturbs no other rank.
+        if select.select([said], [], [], POLL_SECONDS)[0]:
+            raise UserError(*json.loads(os.read(said, 1 << 16).splitlines()[0]))
         for number, rank in list(running.items()):
             code = rank.poll()
             if code is None:
@@ -84,7 +89,6 @@ def _wait(ranks: list[subprocess.Popen[str]]) -> None:
             if code != 0:
                 raise RankDied(number, code)
             del running[number]
-        time.sleep(POLL_SECONDS)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import json
 import os
 import signal
 import sys
@@ -18,7 +19,6 @@ from seedstudy.runs import Ledger
 from seedstudy.study import Configuration, Plan
 from seedstudy.training.affinity import bound, cores_of_rank
 from seedstudy.training.job import Job, Task, provenance, record
-from seedstudy.training.launch import BAD_INPUT
 
 if TYPE_CHECKING:
     from seedstudy.data.loading import Dataset
@@ -36,14 +36,18 @@ def main() -> None:
 
 
 def serve(kind: type[AnyTask], work: Callable[[AnyTask], None]) -> None:
-    """Do what standard input says, for as long as the launcher lives; bad input is one line and an exit code."""
+    """Do what standard input says, for as long as the launcher lives; on standard output it hears of bad input."""
     _die_with_launcher()
+    # What others print must not look like it.
+    launcher = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     task = kind.model_validate_json(sys.stdin.read())
     try:
         work(task)
     except UserError as error:
-        print(f"seedstudy: {error}", file=sys.stderr)
-        sys.exit(BAD_INPUT)
+        os.write(launcher, f"{json.dumps([str(part) for part in error.args])}\n".encode())
+        while True:  # Until the launcher ends all ranks: Horovod would tell the others of an end before.
+            signal.pause()
 
 
 def set_up(plan: Plan, configuration: Configuration, data: Path) -> tuple[Network, Dataset, Communicator]:
