@@ -53,7 +53,7 @@ def collect(plan: Plan, ledger_root: Path, output: Path) -> int:
     Raises
     ------
     UserError
-        A run has no record, or runs of one configuration were trained on different data.
+        A run has no record, runs were trained on different data, or the output cannot be written.
     """
     records = []
     for configuration in plan.configurations:
@@ -61,12 +61,13 @@ def collect(plan: Plan, ledger_root: Path, output: Path) -> int:
         absent = ledger.missing(plan.seeds)
         if absent:
             shown = ", ".join(map(str, absent[:5])) + (", ..." if len(absent) > 5 else "")
-            raise UserError(ledger.folder, f"lacks seed(s) {shown} of {configuration.id}; train them first")
+            # Forced, since jobs may be marked as done whose records were removed.
+            remedy = f"train them: snakemake --cores all --configfile {plan.path} --forcerun train collect"
+            raise UserError(ledger.folder, f"lacks seed(s) {shown} of {configuration.id}; {remedy}")
         records += [record for seed in plan.seeds if (record := ledger.read(seed)) is not None]
     hashes = {record.provenance["data_sha256"] for record in records if record.status != "failed"}
     if len(hashes) > 1:
         raise UserError(ledger_root, f"holds runs on {len(hashes)} different data sets; remove those of the older ones")
-    output.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(output, runs_csv(runs_table(records)))
     return len(records)
 
