@@ -16,6 +16,7 @@ container: "docker://seedstudy:latest"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/clock.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/train.smk"
 include: "workflow/rules/collect.smk"

@@ -127,3 +127,4 @@ wildcard_constraints:
 onstart:
     if workflow.local_exec and (lacking := lacking_hardware()):
         sys.exit(f"seedstudy: {lacking}")
+    written_now()
