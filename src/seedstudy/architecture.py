@@ -39,14 +39,30 @@ class Problem:
 
 
 class ClusterResources(BaseModel):
-    """What a job of this architecture asks of Slurm; partition and constraint are the cluster's own by default."""
+    """What a job of this architecture asks of Slurm; partition and constraint are the cluster's own by default.
+
+    Memory is that of a node, run time that of a job and of each seed it trains; both are for the first attempt, and
+    another attempt asks for as many times as much.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     partition: str | None = None
     memory_mb: Annotated[int, Field(ge=600)] = 4000
-    runtime_minutes: Annotated[int, Field(ge=1)] = 60
+    runtime_minutes: Annotated[int, Field(ge=1)] = 20
+    minutes_per_seed: Annotated[int, Field(ge=0)] = 5
     constraint: str | None = None
+    workers_per_node: Annotated[int, Field(ge=1)] | None = None
+
+    def nodes(self, workers: int) -> int:
+        """Nodes that a job of so many ranks is spread over, evenly."""
+        if self.workers_per_node is None or workers <= self.workers_per_node:
+            return 1
+        return workers // self.workers_per_node
+
+    def minutes(self, seeds: int, attempt: int) -> int:
+        """Run time of a job that trains so many seeds."""
+        return (self.runtime_minutes + self.minutes_per_seed * seeds) * attempt
 
 
 class Architecture(BaseModel):

@@ -93,6 +93,10 @@ class Ledger:
         """File of a seed's record."""
         return self.folder / f"seed-{seed}.json"
 
+    def checkpoint(self, seed: int) -> Path:
+        """File of an unfinished seed's state, where the plan asks for one."""
+        return self.folder / f"seed-{seed}.checkpoint.npz"
+
     def read(self, seed: int) -> RunRecord | None:
         """The record of a seed, or None.
 

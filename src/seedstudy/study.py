@@ -115,6 +115,8 @@ class PlanDocument(_Block):
     axes: Axes
     threads_per_worker: PositiveInt
     affinity: Literal["none", "training", "rank"] = "none"
+    exchange_timeout_seconds: PositiveInt = 120
+    checkpoints: bool = False
     training: Training
     model: ModelConfig
     data: DataSource
@@ -321,6 +323,12 @@ def _check_axes(plan: Plan) -> None:
         problem = architecture.problem(amp="amp" in plan.axes.precision, xla=True in plan.axes.xla)
         if problem:
             raise UserError(f"{plan.path}: architectures.{name}.{problem.key}", problem.text)
+        for workers in plan.axes.workers:
+            if architecture.cluster.nodes(workers) * (architecture.cluster.workers_per_node or workers) < workers:
+                raise UserError(
+                    f"{plan.path}: architectures.{name}.cluster.workers_per_node",
+                    f"{workers} workers are no multiple of it; choose one that spreads them evenly",
+                )
 
 
 def _check_batches(plan: Plan) -> None:

@@ -18,7 +18,8 @@ from seedstudy.runs import Ledger
 from seedstudy.study import Configuration, Plan
 from seedstudy.training.affinity import bound, cores_of_rank
 from seedstudy.training.job import Job, Task, provenance, record
-from seedstudy.training.launch import BAD_INPUT
+from seedstudy.training.launch import BAD_INPUT, LEFT_ALONE
+from seedstudy.training.places import take_place
 
 if TYPE_CHECKING:
     from seedstudy.data.loading import Dataset
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from seedstudy.training.engine import Engine
 
 AnyTask = TypeVar("AnyTask", bound=Task)
+HOROVOD_ENDED = "Horovod has been shut down"  # horovod/common/common.h, SHUT_DOWN_ERROR
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
@@ -39,11 +41,19 @@ def serve(kind: type[AnyTask], work: Callable[[AnyTask], None]) -> None:
     """Do what standard input says, for as long as the launcher lives; bad input is one line and an exit code."""
     _die_with_launcher()
     task = kind.model_validate_json(sys.stdin.read())
+    if task.places:
+        take_place(task.places)
     try:
         work(task)
     except UserError as error:
         print(f"seedstudy: {error}", file=sys.stderr)
         sys.exit(BAD_INPUT)
+    except Exception as error:
+        if HOROVOD_ENDED not in str(error):
+            raise
+        # The launcher sees which rank is at fault; at once, since Horovod would wait for it once more.
+        print(f"seedstudy: rank {os.environ['HOROVOD_RANK']} waited for another in vain", file=sys.stderr, flush=True)
+        os._exit(LEFT_ALONE)
 
 
 def set_up(plan: Plan, configuration: Configuration, data: Path) -> tuple[Network, Dataset, Communicator]:
@@ -84,6 +94,7 @@ def _train(job: Job) -> None:
     plan, configuration = job.resolve()
     origin = provenance(job.commit)  # Before the rank is bound to a part of the cores.
     engine, dataset = build_engine(plan, configuration, job.data)
+    from seedstudy.training.checkpoint import Checkpoint
     from seedstudy.training.inforce import verify
 
     ledger = Ledger(job.ledger, configuration.run_digest)
@@ -92,7 +103,8 @@ def _train(job: Job) -> None:
     in_force: dict[str, Any] = {}
     for number, seed in enumerate(job.seeds, start=1):
         began = time.perf_counter()
-        outcome = engine.train(seed)
+        kept = Checkpoint(ledger.checkpoint(seed), f"{configuration.run_digest}/{seed}") if plan.checkpoints else None
+        outcome = engine.train(seed, checkpoint=kept)
         if not outcome.diverged and plan.floor is not None and outcome.metrics[plan.metric] < plan.floor:
             outcome.diverged = f"{plan.metric} {outcome.metrics[plan.metric]:.6g} is below the floor {plan.floor:g}"
         in_force = in_force or verify(engine, configuration, plan.architectures[configuration.architecture])
@@ -104,7 +116,9 @@ def _train(job: Job) -> None:
             configuration,
             seed,
             "diverged" if outcome.diverged else "ok",
-            known | {"in_force": in_force, "start_seconds": start_seconds, "skipped_steps": outcome.skipped_steps},
+            known
+            | {"in_force": in_force, "start_seconds": start_seconds, "skipped_steps": outcome.skipped_steps}
+            | ({"resumed_epochs": outcome.resumed_epochs} if outcome.resumed_epochs else {}),
             cause=outcome.diverged,
             curve=tuple(outcome.curve),
             metrics=outcome.metrics,
@@ -115,6 +129,8 @@ def _train(job: Job) -> None:
             weights_digest=outcome.weights_digest,
         )
         ledger.write(finished)
+        if kept is not None:
+            kept.remove()
         shown = outcome.diverged or f"{plan.metric} {outcome.metrics[plan.metric]:.6f}"
         seconds = time.perf_counter() - began
         print(
