@@ -21,6 +21,8 @@ Model = TypeVar("Model", bound=BaseModel)
 _REMEDIES = {
     "extra_forbidden": "unknown key; remove it or correct its spelling",
     "missing": "is missing; add it",
+    # All else that is no JSON was refused before it got here.
+    "json_invalid": "is nested too deeply; write it flatter",
 }
 
 

@@ -22,7 +22,7 @@ from seedstudy.architecture import Architecture, ComputeType, Precision
 from seedstudy.data.source import DataSource
 from seedstudy.documents import lines_of, load_document, read_text
 from seedstudy.errors import UserError
-from seedstudy.fields import Finite, Positive, PositiveInt, Text, WorkflowPath
+from seedstudy.fields import Finite, PlainName, Positive, PositiveInt, Text, WorkflowPath
 from seedstudy.models import ModelConfig
 
 # Raised when the trained bits change for a reason that no key of the plan shows.
@@ -100,7 +100,7 @@ class PlanDocument(_Block):
     """The YAML file as written."""
 
     name: Name
-    title: Text
+    title: Annotated[Text, PlainName]
     output: Output
     seeds_file: WorkflowPath
     seeds_per_job: PositiveInt
