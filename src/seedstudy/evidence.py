@@ -70,7 +70,7 @@ class Repeat(BaseModel):
     again: Finite | None = None
     xla: bool
     determinism: bool
-    product_types: Text
+    product_types: str = ""
     instruction_set: Text
 
 

@@ -91,12 +91,14 @@ def test_the_published_study_plans_anywhere_and_says_what_it_lacks(clone):
         (["--configfile", "bad.yaml"], "bad.yaml: mar: unknown key"),
         (["--configfile", "twice.yaml"], "twice.yaml, line 48: key 'alpha' is given twice"),
         (["--configfile", "wild.yaml"], "wild.yaml: output.results: holds a brace"),
+        (["--configfile", "{x}.yaml"], "{x}.yaml: its path holds a brace, which Snakemake takes for a wildcard; rename it"),
     ],
 )
 def test_a_bad_call_is_one_line(clone, arguments, line):
     text = (clone / "config" / "smoke.yaml").read_text().replace("seeds_file: ", "seeds_file: config/")
     (clone / "bad.yaml").write_text(text + "mar: 1\n")
     (clone / "twice.yaml").write_text(text + "alpha: 0.1\n")
+    (clone / "{x}.yaml").write_text(text)
     (clone / "wild.yaml").write_text(text.replace("build/smoke/results", "'{x}'"))
     done = run("snakemake", "--cores", "2", "-n", *arguments, cwd=clone, check=False)
     assert done.returncode != 0

@@ -18,11 +18,11 @@ def checked_plan():
     unknown = {key for key in workflow.config_settings.config if key != "retry_failed"}
     if unknown:
         sys.exit(f"seedstudy: --config {', '.join(sorted(unknown))}: change the plan's file, or use one of your own")
+    path = files[0] if files else ROOT / "config" / "default.yaml"
+    if set(str(path)) & set("{}"):
+        sys.exit(f"seedstudy: {path}: its path holds a brace, which Snakemake takes for a wildcard; rename it")
     try:
-        return study.load_plan(
-            files[0] if files else ROOT / "config" / "default.yaml",
-            study.usable_cores(),
-        )
+        return study.load_plan(path, study.usable_cores())
     except errors.UserError as error:
         sys.exit(f"seedstudy: {error}")
 
