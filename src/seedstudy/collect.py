@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from seedstudy.documents import write_atomically
+from seedstudy.documents import publish
 from seedstudy.errors import UserError
 from seedstudy.runs import CURVE_SUFFIX, Ledger, RunRecord
 from seedstudy.study import Plan
@@ -53,22 +53,34 @@ def collect(plan: Plan, ledger_root: Path, output: Path) -> int:
     Raises
     ------
     UserError
-        A run has no record, or runs of one configuration were trained on different data.
+        A run has no record, runs were trained on different data, or the table cannot be written.
     """
-    records = []
+    records, hashes = [], set[str]()
     for configuration in plan.configurations:
         ledger = Ledger(ledger_root, configuration.run_digest)
         absent = ledger.missing(plan.seeds)
         if absent:
             shown = ", ".join(map(str, absent[:5])) + (", ..." if len(absent) > 5 else "")
             raise UserError(ledger.folder, f"lacks seed(s) {shown} of {configuration.id}; train them first")
-        records += [record for seed in plan.seeds if (record := ledger.read(seed)) is not None]
-    hashes = {record.provenance["data_sha256"] for record in records if record.status != "failed"}
+        for seed in plan.seeds:
+            if (record := ledger.read(seed)) is not None:
+                records.append(record)
+                if record.status == "ok" and plan.metric not in record.metrics:
+                    where = f"{ledger.path(seed)}: metrics.{plan.metric}"
+                    raise UserError(where, "is missing, though the run is ok; remove the file to train this seed")
+                if record.status != "failed":
+                    hashes.add(_data_sha256(record, ledger.path(seed)))
     if len(hashes) > 1:
         raise UserError(ledger_root, f"holds runs on {len(hashes)} different data sets; remove those of the older ones")
-    output.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(output, runs_csv(runs_table(records)))
+    publish(output, runs_csv(runs_table(records)))
     return len(records)
+
+
+def _data_sha256(record: RunRecord, path: Path) -> str:
+    found = record.provenance.get("data_sha256")
+    if not isinstance(found, str):
+        raise UserError(f"{path}: provenance.data_sha256", "is no text; remove the file to train this seed")
+    return found
 
 
 def runs_table(records: Iterable[RunRecord]) -> pd.DataFrame:

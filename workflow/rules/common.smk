@@ -18,13 +18,13 @@ def checked_plan():
     unknown = {key for key in workflow.config_settings.config if key != "retry_failed"}
     if unknown:
         sys.exit(f"seedstudy: --config {', '.join(sorted(unknown))}: change the plan's file, or use one of your own")
+    path = files[0] if files else ROOT / "config" / "default.yaml"
+    if set(str(path)) & set("{}"):
+        sys.exit(f"seedstudy: {path}: its path holds a brace, which Snakemake takes for a wildcard; rename it")
     # What runs elsewhere needs no cores here.
     here = workflow.resource_settings.nodes is None and workflow.workflow_settings.exec_mode.value == 0
     try:
-        return study.load_plan(
-            files[0] if files else ROOT / "config" / "default.yaml",
-            study.usable_cores() if here else None,
-        )
+        return study.load_plan(path, study.usable_cores() if here else None)
     except errors.UserError as error:
         sys.exit(f"seedstudy: {error}")
 

@@ -58,7 +58,7 @@ def audit(
     Example: seedstudy audit --plan PLAN --configuration x86_64_v3-fp32-xla-1w --data DATA --runs results/runs.csv
     --threads 2 --output audit.csv
     """
-    from seedstudy.documents import write_atomically
+    from seedstudy.documents import publish
     from seedstudy.evidence import Repeat, rows_csv
     from seedstudy.imports.study import read_study
     from seedstudy.training.audit import first_runs, repeat_runs
@@ -73,7 +73,7 @@ def audit(
             rows += repeat_runs(checked, chosen, known, data, count)
             same = sum(row.bitwise for row in rows if row.threads == count)
             print(f"{configuration}, {count} thread(s): {same} of {len(known)} bitwise", file=sys.stderr)
-    write_atomically(output, rows_csv(rows, Repeat))
+    publish(output, rows_csv(rows, Repeat))
 
 
 @app.command()

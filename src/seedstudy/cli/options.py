@@ -127,12 +127,7 @@ def checked_margin(margin: float, alpha: float) -> None:
 
 def write_table(table: pd.DataFrame, output: Path | None) -> None:
     """Write a table as CSV, whole or not at all."""
-    from seedstudy.documents import write_atomically
+    from seedstudy.documents import publish
 
-    if output is None:
-        return
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(output, table.to_csv(index=False, lineterminator="\n"))
-    except OSError as error:
-        raise UserError(output, f"cannot be written: {error.strerror}") from error
+    if output is not None:
+        publish(output, table.to_csv(index=False, lineterminator="\n"))

@@ -58,7 +58,7 @@ class Checkpoint:
             What was known; None where there is no state of this run, which then starts from the beginning.
         """
         try:
-            with np.load(self.path, allow_pickle=False) as stored:
+            with np.load(self.path) as stored:
                 about = json.loads(stored[ABOUT].tobytes())
                 if about["identity"] != self._identity:
                     raise ValueError("belongs to another run")
