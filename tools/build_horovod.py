@@ -2,8 +2,10 @@
 
 Horovod's last release predates TensorFlow 2.16: one of its sources includes XLA headers at paths that no longer
 exist. That source only serves allreduce inside compiled clusters on GPUs, which this project never does, so it is
-left out of the build. The finished wheel is kept under a key of everything it depends on; a wheel built for another
-TensorFlow would be refused by Horovod at import.
+left out of the build. Another reserves room for the list of ranks where it must resize the list: with Gloo, Horovod
+then finds no rank missing however long the others wait, and its stall check never ends them. The finished wheel is
+kept under a key of everything it depends on; a wheel built for another TensorFlow would be refused by Horovod at
+import.
 
 Usage: python tools/build_horovod.py {cpu,gpu}
 """
@@ -26,7 +28,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 REQUIREMENT = ROOT / "requirements" / "horovod.txt"
 LOG = ROOT / "build" / "horovod.log"
-LEFT_OUT = "horovod/tensorflow/xla_mpi_ops.cc"
+MENDS = (
+    # File, text that stands there once, and what takes its place.
+    ("horovod/tensorflow/CMakeLists.txt", ' "${PROJECT_SOURCE_DIR}/horovod/tensorflow/xla_mpi_ops.cc"', ""),
+    ("horovod/common/gloo/gloo_controller.cc", "global_ranks_.reserve(size_)", "global_ranks_.resize(size_)"),
+)
 PROGRESS = re.compile(r"\[\s*(\d+)%\]")
 
 
@@ -82,7 +88,7 @@ def run_with_progress(command: list[str], environment: dict[str, str], cwd: Path
 
 
 def build(device: str, wheels: Path) -> None:
-    """Download the source with its hash, leave out one file, build the wheel into `wheels`."""
+    """Download the source with its hash, mend it, build the wheel into `wheels`."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
@@ -92,12 +98,11 @@ def build(device: str, wheels: Path) -> None:
         with tarfile.open(archive) as source:
             source.extractall(work, filter="data")
         (tree,) = (path for path in work.iterdir() if path.is_dir())
-        lists = tree / "horovod" / "tensorflow" / "CMakeLists.txt"
-        lines = lists.read_text().splitlines(keepends=True)
-        kept = [line for line in lines if LEFT_OUT not in line]
-        if len(kept) != len(lines) - 1:
-            sys.exit(f"horovod: {lists.name} no longer names {LEFT_OUT} once; the build recipe must be revised")
-        lists.write_text("".join(kept))
+        for name, old, new in MENDS:
+            text = (tree / name).read_text()
+            if text.count(old) != 1:
+                sys.exit(f"horovod: {name} does not hold {old.strip()} once; the build recipe must be revised")
+            (tree / name).write_text(text.replace(old, new))
         wheel = [sys.executable, "-m", "pip", "wheel", "-v", "--no-build-isolation", "--no-deps", "--no-cache-dir"]
         run_with_progress([*wheel, "-w", str(work / "out"), "."], build_environment(device), tree)
         (built,) = (work / "out").glob("horovod-*.whl")

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from seedstudy.fields import PositiveInt, Text
+
 Precision = Literal["fp32", "tf32", "amp"]
 ComputeType = Literal["float32", "tensorfloat32", "bfloat16", "float16"]
 
@@ -38,15 +40,36 @@ class Problem:
     text: str
 
 
+# Both end in a call of sbatch; these are what Slurm's own names and its operators of constraints are made of.
+_Partition = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.,-]*$")]
+_Constraint = Annotated[str, Field(pattern=r"^[A-Za-z0-9_(\[][A-Za-z0-9_.,:=&|*()\[\]-]*$")]
+
+
 class ClusterResources(BaseModel):
-    """What a job of this architecture asks of Slurm; partition and constraint are the cluster's own by default."""
+    """What a job of this architecture asks of Slurm; partition and constraint are the cluster's own by default.
+
+    Memory is that of a node, run time that of a job and of each seed it trains; both are for the first attempt, and
+    another attempt asks for as many times as much.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    partition: str | None = None
-    memory_mb: Annotated[int, Field(ge=600)] = 4000
-    runtime_minutes: Annotated[int, Field(ge=1)] = 60
-    constraint: str | None = None
+    partition: _Partition | None = None
+    memory_mb: Annotated[int, Field(ge=600, le=2**31 - 1)] = 4000
+    runtime_minutes: PositiveInt = 20
+    minutes_per_seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = 5
+    constraint: _Constraint | None = None
+    workers_per_node: PositiveInt | None = None
+
+    def nodes(self, workers: int) -> int:
+        """Nodes that a job of so many ranks is spread over, evenly."""
+        if self.workers_per_node is None or workers <= self.workers_per_node:
+            return 1
+        return workers // self.workers_per_node
+
+    def minutes(self, seeds: int, attempt: int) -> int:
+        """Run time of a job that trains so many seeds."""
+        return (self.runtime_minutes + self.minutes_per_seed * seeds) * attempt
 
 
 class Architecture(BaseModel):
@@ -58,7 +81,7 @@ class Architecture(BaseModel):
     instruction_set: Literal["sse4", "avx2", "avx512"] | None = None
     full_precision: Literal["fp32", "tf32"]
     amp: Literal["bfloat16", "float16"]
-    gpu_name: str | None = None
+    gpu_name: Text | None = None
     cluster: ClusterResources = ClusterResources()
 
     def precision(self, level: str) -> Precision:

@@ -6,9 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-_Text = Annotated[str, Field(min_length=1)]
-_Count = Annotated[int, Field(ge=1)]
-_Measured = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+from seedstudy.fields import Positive, PositiveInt, Text
+
 _Part = Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
 
 
@@ -36,19 +35,19 @@ class BenchmarkRow(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    configuration: _Text
-    architecture: _Text
+    configuration: Text
+    architecture: Text
     precision: Literal["fp32", "tf32", "amp"]
     xla: bool
-    workers: _Count
+    workers: PositiveInt
     kind: Literal["training", "inference"]
-    batch: _Count
-    steps: _Count
-    repeats: _Count
-    samples_per_second: _Measured
-    samples_per_second_low: _Measured
-    samples_per_second_high: _Measured
-    step_seconds: _Measured
+    batch: PositiveInt
+    steps: PositiveInt
+    repeats: PositiveInt
+    samples_per_second: Positive
+    samples_per_second_low: Positive
+    samples_per_second_high: Positive
+    step_seconds: Positive
     latency_mean: _Part = None
     latency_p50: _Part = None
     latency_p90: _Part = None
@@ -59,9 +58,9 @@ class BenchmarkRow(BaseModel):
     limit_seconds: _Part = None
     share_of_limit: _Part = None
     exchange_seconds: _Part = None
-    commit: _Text
-    machine: _Text
-    date: _Text
+    commit: Text
+    machine: Text
+    date: Text
 
     @model_validator(mode="after")
     def _median_within_range(self) -> Self:

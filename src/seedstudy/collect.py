@@ -55,7 +55,7 @@ def collect(plan: Plan, ledger_root: Path, output: Path) -> int:
     UserError
         A run has no record, runs were trained on different data, or the output cannot be written.
     """
-    records = []
+    records, hashes = [], set[str]()
     for configuration in plan.configurations:
         ledger = Ledger(ledger_root, configuration.run_digest)
         absent = ledger.missing(plan.seeds)
@@ -64,12 +64,25 @@ def collect(plan: Plan, ledger_root: Path, output: Path) -> int:
             # Forced, since jobs may be marked as done whose records were removed.
             remedy = f"train them: snakemake --cores all --configfile {plan.path} --forcerun train collect"
             raise UserError(ledger.folder, f"lacks seed(s) {shown} of {configuration.id}; {remedy}")
-        records += [record for seed in plan.seeds if (record := ledger.read(seed)) is not None]
-    hashes = {record.provenance["data_sha256"] for record in records if record.status != "failed"}
+        for seed in plan.seeds:
+            if (record := ledger.read(seed)) is not None:
+                records.append(record)
+                if record.status == "ok" and plan.metric not in record.metrics:
+                    where = f"{ledger.path(seed)}: metrics.{plan.metric}"
+                    raise UserError(where, "is missing, though the run is ok; remove the file to train this seed")
+                if record.status != "failed":
+                    hashes.add(_data_sha256(record, ledger.path(seed)))
     if len(hashes) > 1:
         raise UserError(ledger_root, f"holds runs on {len(hashes)} different data sets; remove those of the older ones")
     write_atomically(output, runs_csv(runs_table(records)))
     return len(records)
+
+
+def _data_sha256(record: RunRecord, path: Path) -> str:
+    found = record.provenance.get("data_sha256")
+    if not isinstance(found, str):
+        raise UserError(f"{path}: provenance.data_sha256", "is no text; remove the file to train this seed")
+    return found
 
 
 def runs_table(records: Iterable[RunRecord]) -> pd.DataFrame:

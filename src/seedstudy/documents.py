@@ -8,44 +8,28 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-import yaml
 from pydantic import BaseModel, ValidationError
 
 from seedstudy.errors import UserError
+from seedstudy.plain_yaml import NotPlainYaml, parse_yaml
 
 Model = TypeVar("Model", bound=BaseModel)
 
-# PyYAML reads 1e-4 as text, since YAML 1.1 wants a point and a sign; people and every other program write 1e-4.
-_FLOAT = re.compile(r"^[-+]?(?:\d[\d_]*)(?:\.\d*)?[eE][-+]?\d+$")
 _REMEDIES = {
     "extra_forbidden": "unknown key; remove it or correct its spelling",
     "missing": "is missing; add it",
+    # All else that is no JSON was refused before it got here.
+    "json_invalid": "is nested too deeply; write it flatter",
 }
 _MENDED_BY = {
     errno.ENOSPC: "make room on its disk, and start again",
     errno.EDQUOT: "make room in your quota, and start again",
 }
-
-
-class _Loader(yaml.SafeLoader):
-    """Safe YAML that refuses a repeated key instead of keeping the last one."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[object] = set()
-        for key, _ in node.value:
-            name = self.construct_object(key, deep=True)
-            if name in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"key {name!r} is given twice", key.start_mark)
-            seen.add(name)
-        return super().construct_mapping(node, deep=deep)
-
-
-_Loader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789"))
 
 
 @contextmanager
@@ -105,6 +89,11 @@ def temporary_folder() -> Iterator[Path]:
         with writing("TMPDIR"):
             folder = stack.enter_context(tempfile.TemporaryDirectory())
         yield Path(folder)
+
+
+def lines_of(text: str) -> list[str]:
+    """Lines of a file without their ends: what editors number, unlike `str.splitlines`, which knows ten ends more."""
+    return re.split(r"\r\n|\r|\n", text)
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
@@ -187,18 +176,65 @@ def read_yaml(path: Path) -> dict[str, Any]:
         The file cannot be read, is no YAML, repeats a key, or holds something else than a mapping.
     """
     try:
-        content = yaml.load(read_text(path), Loader=_Loader)  # noqa: S506 - a SafeLoader
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        line = f", line {mark.line + 1}" if mark else ""
-        raise UserError(f"{path}{line}", f"{error.problem}; correct the YAML") from error
-    except yaml.YAMLError as error:
-        raise UserError(path, f"is no YAML: {error}") from error
-    except RecursionError as error:
-        raise UserError(path, "is nested too deeply") from error
+        content = parse_yaml(read_text(path))
+    except NotPlainYaml as error:
+        raise UserError(path if error.line is None else f"{path}, line {error.line}", str(error)) from error
     if not isinstance(content, dict):
         raise UserError(path, f"holds {_kind(content)}; a mapping of keys to values is needed")
     return content
+
+
+class RepeatedKey(ValueError):
+    """A JSON object names a key twice."""
+
+
+def parse_json(text: str) -> Any:
+    """Value of a JSON text; ``NaN`` and ``Infinity`` are numbers.
+
+    Raises
+    ------
+    RepeatedKey
+        An object names a key twice.
+    ValueError
+        The text is no JSON (`json.JSONDecodeError` where it knows the line), or more than Python reads.
+    """
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise RepeatedKey("names a key twice; keep one")
+        return found
+
+    try:
+        return json.loads(text, object_pairs_hook=unique)
+    except RecursionError as error:
+        raise ValueError("is nested too deeply") from error
+
+
+def read_json(path: Path, remedy: str) -> Any:
+    """Value of a JSON file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    remedy : str
+        What to do about a damaged one.
+
+    Raises
+    ------
+    UserError
+        The file cannot be read, is no JSON, or names a key twice.
+    """
+    try:
+        return parse_json(read_text(path))
+    except RepeatedKey as error:
+        raise UserError(path, str(error)) from error
+    except json.JSONDecodeError as error:
+        raise UserError(f"{path}, line {error.lineno}", f"is no JSON; {remedy}") from error
+    except ValueError as error:
+        # Python refuses whole numbers of thousands of digits by a plain ValueError.
+        raise UserError(path, f"is no JSON; {remedy}") from error
 
 
 def validate(
@@ -224,8 +260,8 @@ def validate(
     """
     try:
         # Through JSON, since only there pydantic's strict mode takes a list for a tuple, and nothing else for it.
-        return model.model_validate_json(json.dumps(content), strict=True, context=context)
-    except (TypeError, ValueError) as error:
+        return model.model_validate_json(json.dumps(content, ensure_ascii=False), strict=True, context=context)
+    except (TypeError, ValueError, RecursionError) as error:
         if not isinstance(error, ValidationError):
             raise UserError(where, f"holds a value of no use here: {error}") from error
         raise refused(error, f"{where}: ") from error

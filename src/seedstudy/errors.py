@@ -17,4 +17,6 @@ class UserError(Exception):
         super().__init__(where, problem)
 
     def __str__(self) -> str:
-        return " ".join("{}: {}".format(*self.args).split())
+        line = " ".join("{}: {}".format(*self.args).split())
+        # What a terminal would obey, as the escape sequences of a file's key, is shown instead.
+        return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in line)

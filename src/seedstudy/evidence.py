@@ -5,22 +5,20 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
-from seedstudy.errors import UserError
+from pydantic import BaseModel, ConfigDict
 
-if TYPE_CHECKING:
-    import pandas as pd
+from seedstudy.fields import Finite, PositiveInt, Seed, Text
 
 
-@dataclass(frozen=True)
-class SourceRun:
+class SourceRun(BaseModel):
     """A run with one random stream from another seed.
 
     Attributes
     ----------
+    key : tuple of str
+        Columns that tell rows apart.
     configuration : str
     seed : int
     stream : str
@@ -29,18 +27,22 @@ class SourceRun:
         Metric after the last epoch; None where the run diverged.
     """
 
-    configuration: str
-    seed: int
-    stream: str
-    value: float | None
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    key: ClassVar[tuple[str, ...]] = ("configuration", "seed", "stream")
+
+    configuration: Text
+    seed: Seed
+    stream: Text
+    value: Finite | None = None
 
 
-@dataclass(frozen=True)
-class Repeat:
+class Repeat(BaseModel):
     """A run trained again, in another process and order and under load.
 
     Attributes
     ----------
+    key : tuple of str
+        Columns that tell rows apart.
     configuration : str
     seed : int
     threads : int
@@ -56,45 +58,26 @@ class Repeat:
         Switches found in force.
     """
 
-    configuration: str
-    seed: int
-    threads: int
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    key: ClassVar[tuple[str, ...]] = ("configuration", "seed", "threads")
+
+    configuration: Text
+    seed: Seed
+    threads: PositiveInt
     planned: bool
     bitwise: bool
-    before: float | None
-    again: float | None
+    before: Finite | None = None
+    again: Finite | None = None
     xla: bool
     determinism: bool
-    product_types: str
-    instruction_set: str
+    product_types: str = ""
+    instruction_set: Text
 
 
 def rows_csv(rows: Sequence[SourceRun] | Sequence[Repeat], kind: type[SourceRun] | type[Repeat]) -> str:
     """Rows of one kind as CSV, unrounded."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, [field.name for field in fields(kind)], lineterminator="\n")
+    writer = csv.DictWriter(text, list(kind.model_fields), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(asdict(row) for row in rows)
+    writer.writerows(row.model_dump() for row in rows)
     return text.getvalue()
-
-
-def read_rows(paths: Sequence[Path], kind: type[SourceRun] | type[Repeat]) -> pd.DataFrame:
-    """All rows of some files, in their order.
-
-    Raises
-    ------
-    UserError
-        A file cannot be read or has other columns.
-    """
-    import pandas as pd  # A rank only writes rows, and does without.
-
-    frames = []
-    for path in paths:
-        try:
-            frame = pd.read_csv(path, keep_default_na=False, na_values={"value": [""], "before": [""], "again": [""]})
-        except (OSError, ValueError) as error:
-            raise UserError(path, f"cannot be read: {error}") from error
-        if list(frame.columns) != [field.name for field in fields(kind)]:
-            raise UserError(path, "has other columns than these runs have; measure again")
-        frames.append(frame)
-    return pd.concat(frames, ignore_index=True)

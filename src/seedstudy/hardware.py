@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -35,15 +36,23 @@ def missing_hardware(plan: Plan, configuration: Configuration) -> str | None:
         One line; None if nothing is missing.
     """
     architecture = plan.architectures[configuration.architecture]
+    share = configuration.workers // nodes_used(plan, configuration)
     if architecture.device == "gpu":
-        return _missing_gpus(architecture.gpu_name, configuration.workers)
-    needed = configuration.workers * plan.threads_per_worker
+        return _missing_gpus(architecture.gpu_name, share)
+    needed = share * plan.threads_per_worker
     if needed > usable_cores():
         return f"{configuration.id} needs {needed} cores, this machine has {usable_cores()}"
     level = architecture.instruction_set or ""
     if CPU_FLAGS[level] - _cpu_flags():
         return f"needs a processor with {level}, this one lacks it"
     return None
+
+
+def nodes_used(plan: Plan, configuration: Configuration) -> int:
+    """Nodes that the ranks of a configuration run on: those of the plan in a Slurm job, else this machine alone."""
+    if "SLURM_JOB_ID" not in os.environ:
+        return 1
+    return plan.architectures[configuration.architecture].cluster.nodes(configuration.workers)
 
 
 def _missing_gpus(name: str | None, wanted: int) -> str | None:

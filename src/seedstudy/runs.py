@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
-from seedstudy.documents import read_text, validate, write_atomically
+from seedstudy.documents import read_json, validate, write_atomically
 from seedstudy.errors import UserError
+from seedstudy.fields import Finite, PositiveInt, Seed
 
 Status = Literal["ok", "diverged", "failed"]
 STATUSES: tuple[Status, ...] = ("ok", "diverged", "failed")
@@ -22,10 +23,10 @@ class Epoch(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    epoch: Annotated[int, Field(ge=1)]
-    step: Annotated[int, Field(ge=1)]
-    train_loss: float | None
-    metrics: dict[str, float]
+    epoch: PositiveInt
+    step: PositiveInt
+    train_loss: Finite | None
+    metrics: dict[str, Finite]
 
 
 class RunRecord(BaseModel):
@@ -54,17 +55,17 @@ class RunRecord(BaseModel):
     precision: Literal["fp32", "tf32", "amp"]
     compute_type: str
     xla: bool
-    workers: Annotated[int, Field(ge=1)]
-    seed: Annotated[int, Field(ge=0)]
+    workers: PositiveInt
+    seed: Seed
     status: Status
     cause: str | None = None
-    metrics: dict[str, float] = {}
+    metrics: dict[str, Finite] = {}
     curve: tuple[Epoch, ...] = ()
-    epochs: int
-    steps_per_epoch: int | None = None
-    train_seconds: float | None = None
-    evaluation_seconds: float | None = None
-    samples_per_second: float | None = None
+    epochs: PositiveInt
+    steps_per_epoch: PositiveInt | None = None
+    train_seconds: Finite | None = None
+    evaluation_seconds: Finite | None = None
+    samples_per_second: Finite | None = None
     weights_digest: str | None = None
     run_digest: str
     plan_digest: str
@@ -93,6 +94,10 @@ class Ledger:
         """File of a seed's record."""
         return self.folder / f"seed-{seed}.json"
 
+    def checkpoint(self, seed: int) -> Path:
+        """File of an unfinished seed's state, where the plan asks for one."""
+        return self.folder / f"seed-{seed}.checkpoint.npz"
+
     def read(self, seed: int) -> RunRecord | None:
         """The record of a seed, or None.
 
@@ -102,17 +107,17 @@ class Ledger:
             The file is damaged or belongs to another run.
         """
         path = self.path(seed)
-        if not path.exists():
-            return None
         try:
-            content = json.loads(read_text(path))
-        except json.JSONDecodeError as error:
-            raise UserError(f"{path}, line {error.lineno}", "is no JSON; remove the file to train this seed") from error
+            if not path.exists():
+                return None
+        except OSError as error:
+            raise UserError(path, f"cannot be read: {error.strerror}") from error
+        content = read_json(path, "remove the file to train this seed")
         if not isinstance(content, dict):
             raise UserError(path, "is no run record; remove the file to train this seed")
         record = validate(content, RunRecord, path)
         if (record.seed, record.run_digest) != (seed, self.run_digest):
-            raise UserError(path, f"records seed {record.seed} of {record.run_digest}; it was moved here")
+            raise UserError(path, f"records seed {record.seed} of {record.run_digest}; it was moved here, so remove it")
         return record
 
     def missing(self, seeds: Iterable[int], retry_failed: bool = False) -> list[int]:

@@ -20,8 +20,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from seedstudy.architecture import Architecture, ComputeType, Precision
 from seedstudy.data.source import DataSource
-from seedstudy.documents import load_document, read_text
+from seedstudy.documents import lines_of, load_document, read_text
 from seedstudy.errors import UserError
+from seedstudy.fields import Finite, PlainName, Positive, PositiveInt, Text, WorkflowPath
 from seedstudy.models import ModelConfig
 
 # Raised when the trained bits change for a reason that no key of the plan shows.
@@ -29,8 +30,6 @@ ENGINE_VERSION = 1
 
 ROOT = Path(__file__).resolve().parents[2]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-PositiveInt = Annotated[int, Field(ge=1)]
 
 
 class _Block(BaseModel):
@@ -40,15 +39,15 @@ class _Block(BaseModel):
 class Output(_Block):
     """Folders of the study's tables and figures, relative to the working directory."""
 
-    results: str
-    figures: str
+    results: WorkflowPath
+    figures: WorkflowPath
 
 
 class Margin(_Block):
     """Largest difference of the metric that does not matter, and where that number comes from."""
 
     value: Positive
-    source: Annotated[str, Field(min_length=1)]
+    source: Text
 
 
 class Family(_Block):
@@ -101,20 +100,22 @@ class PlanDocument(_Block):
     """The YAML file as written."""
 
     name: Name
-    title: Annotated[str, Field(min_length=1)]
+    title: Annotated[Text, PlainName]
     output: Output
-    seeds_file: str
+    seeds_file: WorkflowPath
     seeds_per_job: PositiveInt
     metric: str
     margin: Margin
-    target: float | None = None
-    floor: float | None = None
+    target: Finite | None = None
+    floor: Finite | None = None
     alpha: Annotated[float, Field(gt=0, lt=0.5)]
     families: tuple[Family, ...]
     architectures: Annotated[dict[Name, Architecture], Field(min_length=1)]
     axes: Axes
     threads_per_worker: PositiveInt
     affinity: Literal["none", "training", "rank"] = "none"
+    exchange_timeout_seconds: PositiveInt = 120
+    checkpoints: bool = False
     training: Training
     model: ModelConfig
     data: DataSource
@@ -260,14 +261,16 @@ def read_seeds(path: Path) -> tuple[int, ...]:
         Names the line that is no seed or repeats one, or says that there is none.
     """
     seeds: dict[int, int] = {}
-    for number, line in enumerate(read_text(path).splitlines(), start=1):
+    for number, line in enumerate(lines_of(read_text(path)), start=1):
         text = line.split("#")[0].strip()
         if not text:
             continue
-        if not re.fullmatch(r"[0-9]+", text) or int(text) >= 2**63:
-            raise UserError(f"{path}, line {number}", f"{text!r} is no seed; write a whole number from 0 to 2**63 - 1")
+        if not re.fullmatch(r"[0-9]{1,19}", text) or int(text) >= 2**63:
+            shown = text if len(text) < 30 else f"{text[:30]}..."
+            raise UserError(f"{path}, line {number}", f"{shown!r} is no seed; write a whole number from 0 to 2**63 - 1")
         if int(text) in seeds:
-            raise UserError(f"{path}, line {number}", f"seed {text} stands in line {seeds[int(text)]} already")
+            problem = f"seed {text} stands in line {seeds[int(text)]} already; remove one"
+            raise UserError(f"{path}, line {number}", problem)
         seeds[int(text)] = number
     if not seeds:
         raise UserError(path, "holds no seed; write one whole number a line")
@@ -321,6 +324,12 @@ def _check_axes(plan: Plan) -> None:
         problem = architecture.problem(amp="amp" in plan.axes.precision, xla=True in plan.axes.xla)
         if problem:
             raise UserError(f"{plan.path}: architectures.{name}.{problem.key}", problem.text)
+        for workers in plan.axes.workers:
+            if architecture.cluster.nodes(workers) * (architecture.cluster.workers_per_node or workers) < workers:
+                raise UserError(
+                    f"{plan.path}: architectures.{name}.cluster.workers_per_node",
+                    f"{workers} workers are no multiple of it; choose one that spreads them evenly",
+                )
 
 
 def _check_batches(plan: Plan) -> None:
@@ -354,12 +363,16 @@ def _check_families(plan: Plan) -> None:
         for key in (axis, *family.within):
             if key not in levels:
                 raise UserError(where, f"{key} is no axis; the axes are {', '.join(levels)}")
+        if len(set(family.within)) < len(family.within):
+            raise UserError(f"{where}.within", "names an axis twice; keep one")
         if axis in family.within:
             raise UserError(f"{where}.within", f"{axis} is what the arms differ in; remove it")
         for level in itertools.chain.from_iterable(arm.split("|") for arm in arms):
             if level not in levels[axis]:
                 known = ", ".join(sorted(levels[axis]))
-                raise UserError(f"{where}.between.{axis}", f"the study has no {level}; it has {known}")
+                raise UserError(f"{where}.between.{axis}", f"the study has no {level!r}; it has {known}")
+        if set(arms[0].split("|")) & set(arms[1].split("|")):
+            raise UserError(f"{where}.between.{axis}", f"the arms {arms[0]} and {arms[1]} share runs; part them")
 
 
 def _check_cores(plan: Plan, cores: int) -> None:

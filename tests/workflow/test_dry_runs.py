@@ -1,6 +1,8 @@
 """What Snakemake plans in a fresh clone: `all` trains, tables and figures never do."""
 
+import json
 import re
+import shlex
 import shutil
 
 import pytest
@@ -87,15 +89,38 @@ def test_the_published_study_plans_anywhere_and_says_what_it_lacks(clone):
         (["--config", "margin=1"], "--config margin: change the plan's file"),
         (["--configfile", "config/smoke.yaml", "config/dgx.yaml"], "2 plans are given; a study has one"),
         (["--configfile", "bad.yaml"], "bad.yaml: mar: unknown key"),
+        (["--configfile", "twice.yaml"], "twice.yaml, line 48: key 'alpha' is given twice"),
+        (["--configfile", "wild.yaml"], "wild.yaml: output.results: holds a brace"),
+        (["--configfile", "{x}.yaml"], "{x}.yaml: its path holds a brace, which Snakemake takes for a wildcard; rename it"),
     ],
 )
 def test_a_bad_call_is_one_line(clone, arguments, line):
     text = (clone / "config" / "smoke.yaml").read_text().replace("seeds_file: ", "seeds_file: config/")
     (clone / "bad.yaml").write_text(text + "mar: 1\n")
+    (clone / "twice.yaml").write_text(text + "alpha: 0.1\n")
+    (clone / "{x}.yaml").write_text(text)
+    (clone / "wild.yaml").write_text(text.replace("build/smoke/results", "'{x}'"))
     done = run("snakemake", "--cores", "2", "-n", *arguments, cwd=clone, check=False)
     assert done.returncode != 0
-    assert "Traceback" not in done.stderr
-    assert line in done.stderr
+    (said,) = [text for text in done.stderr.splitlines() if not text.startswith("Using ")]
+    assert said.startswith("seedstudy: ")
+    assert line in said
+
+
+def test_no_shell_reads_what_a_plan_calls_its_folders(with_runs):
+    """The rule really runs: its command is for bash what it is for a reader."""
+    folder = "it's \"$(touch pwned)\" `touch pwned`; touch pwned & \\"
+    plan = with_runs / "config" / "default.yaml"
+    output = json.dumps({"results": folder, "figures": "figures"})
+    plan.write_text(re.sub("^output: .*$", lambda _: f"output: {output}", plan.read_text(), flags=re.MULTILINE))
+    (with_runs / "results").rename(with_runs / folder)
+    done = run("snakemake", "--cores", "2", "-p", "tables", "--forcerun", "compare", cwd=with_runs)
+    (command,) = [line for line in done.stderr.splitlines() if line.startswith("Shell command: seedstudy tables")]
+    words = shlex.split(command)
+    assert words[words.index("--runs") + 1] == f"{folder}/runs.csv"
+    assert words[words.index("--output") + 1] == folder
+    assert (with_runs / folder / "stability.md").exists()
+    assert not list(with_runs.rglob("pwned"))
 
 
 @pytest.fixture

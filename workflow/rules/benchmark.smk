@@ -4,9 +4,6 @@ Measured files are ancient, as markers are for `collect`: a table that is there,
 Measure again with `snakemake --cores all benchmarks --forcerun benchmark_configuration benchmark_collect`.
 """
 
-# Runs that are there are a plain file here, no output of `collect`: else making the data to time on would also train.
-STUDIED = os.path.abspath(RUNS) if os.path.exists(RUNS) else RUNS
-
 
 rule benchmark_configuration:
     input:
@@ -19,12 +16,7 @@ rule benchmark_configuration:
         "build/benchmarks/benchmark_configuration/{run_digest}/{configuration}.tsv"
     threads: all_cores
     resources:
-        mem_mb=cluster("memory_mb"),
-        runtime=cluster("runtime_minutes"),
-        slurm_partition=cluster("partition"),
-        constraint=cluster("constraint"),
-        gres=gpus_of_job,
-        slurm_extra="--exclusive",
+        **of_cluster(1, "--exclusive"),
     params:
         plan=PLAN.path,
     shell:

@@ -18,11 +18,13 @@ def checked_plan():
     unknown = {key for key in workflow.config_settings.config if key != "retry_failed"}
     if unknown:
         sys.exit(f"seedstudy: --config {', '.join(sorted(unknown))}: change the plan's file, or use one of your own")
+    path = files[0] if files else ROOT / "config" / "default.yaml"
+    if set(str(path)) & set("{}"):
+        sys.exit(f"seedstudy: {path}: its path holds a brace, which Snakemake takes for a wildcard; rename it")
+    # What runs elsewhere needs no cores here.
+    here = workflow.resource_settings.nodes is None and workflow.workflow_settings.exec_mode.value == 0
     try:
-        return study.load_plan(
-            files[0] if files else ROOT / "config" / "default.yaml",
-            study.usable_cores(),
-        )
+        return study.load_plan(path, study.usable_cores() if here else None)
     except errors.UserError as error:
         sys.exit(f"seedstudy: {error}")
 
@@ -46,9 +48,54 @@ def architecture_of(wildcards):
     return PLAN.architectures[PLAN.configuration(wildcards.configuration).architecture]
 
 
-def cluster(key):
-    """Resource function: what the plan's architecture asks of the cluster under this key."""
-    return lambda wildcards: getattr(architecture_of(wildcards).cluster, key)
+def nodes_of_job(wildcards):
+    """Nodes of a job."""
+    return architecture_of(wildcards).cluster.nodes(PLAN.configuration(wildcards.configuration).workers)
+
+
+def ranks_on_a_node(wildcards):
+    """Ranks of a job on each of its nodes."""
+    return PLAN.configuration(wildcards.configuration).workers // nodes_of_job(wildcards)
+
+
+def gpus_of_job(wildcards):
+    """GPUs on each node of a job, one a rank, as Slurm's generic resource; nothing for a CPU."""
+    if architecture_of(wildcards).device == "cpu":
+        return None
+    return f"gpu:{ranks_on_a_node(wildcards)}"
+
+
+def of_cluster(seeds, extra=""):
+    """Resources of a rule whose jobs train so many seeds (a number or a function of the wildcards), for Slurm.
+
+    A job of several nodes is one that Snakemake starts without srun (`mpi`): its launcher calls srun for the ranks.
+    """
+
+    def minutes(wildcards, attempt):
+        count = seeds(wildcards) if callable(seeds) else seeds
+        return architecture_of(wildcards).cluster.minutes(count, attempt)
+
+    def on_several(value):
+        return lambda wildcards: value(wildcards) if nodes_of_job(wildcards) > 1 else None
+
+    def options(wildcards):
+        spread = f"--ntasks-per-node={ranks_on_a_node(wildcards)}" if nodes_of_job(wildcards) > 1 else ""
+        return f"{extra} {spread}".strip() or None
+
+    return {
+        "mem_mb": lambda wildcards, attempt: architecture_of(wildcards).cluster.memory_mb * attempt,
+        "runtime": minutes,
+        "slurm_partition": lambda wildcards: architecture_of(wildcards).cluster.partition,
+        "constraint": lambda wildcards: architecture_of(wildcards).cluster.constraint,
+        "gres": gpus_of_job,
+        "nodes": on_several(nodes_of_job),
+        "mpi": on_several(lambda wildcards: "srun"),
+        "tasks": on_several(lambda wildcards: PLAN.configuration(wildcards.configuration).workers),
+        # Else the plugin asks for `tasks` of them on each GPU.
+        "tasks_per_gpu": on_several(lambda wildcards: 0),
+        "cpus_per_task": on_several(lambda wildcards: PLAN.threads_per_worker),
+        "slurm_extra": options,
+    }
 
 
 def ranks_by_threads(wildcards):
@@ -62,13 +109,6 @@ def all_cores(wildcards):
     Found for each job, since Snakemake knows no number of cores when it only unlocks.
     """
     return workflow.cores if workflow.local_exec else ranks_by_threads(wildcards)
-
-
-def gpus_of_job(wildcards):
-    """GPUs of a job, one a rank, as Slurm's generic resource; nothing for a CPU."""
-    if architecture_of(wildcards).device == "cpu":
-        return None
-    return f"gpu:{PLAN.configuration(wildcards.configuration).workers}"
 
 
 def sources(*areas):
@@ -88,6 +128,9 @@ MARKERS = [
     for batch in BATCHES
 ]
 RUNS = f"{PLAN.output.results}/runs.csv"
+# Runs that are there are a plain file where they only stand beside something else, no output of `collect`: else making
+# the data that this something needs would also train.
+STUDIED = os.path.abspath(RUNS) if os.path.exists(RUNS) else RUNS
 TABLES = [
     f"{PLAN.output.results}/{name}.{kind}"
     for name in ("stability", *(f"{family.name}_impact" for family in PLAN.families))

@@ -1,13 +1,14 @@
 """Evidence beside the study: runs trained again (`audit`), and the variance between seeds by random stream (`sources`)."""
 
 AUDITED = [f"build/audit/{c.run_digest}/{c.id}.csv" for c in PLAN.configurations]
+AUDITED_SEEDS = min(3, len(PLAN.seeds))
 VARIED = [f"build/sources/{c.run_digest}/{c.id}.csv" for c in PLAN.configurations]
 
 
 rule audit_configuration:
     input:
         data=ancient(DATA),
-        runs=ancient(RUNS),
+        runs=ancient(STUDIED),
     output:
         "build/audit/{run_digest}/{configuration}.csv",
     log:
@@ -16,14 +17,10 @@ rule audit_configuration:
         "build/benchmarks/audit_configuration/{run_digest}/{configuration}.tsv"
     threads: all_cores
     resources:
-        mem_mb=cluster("memory_mb"),
-        runtime=cluster("runtime_minutes"),
-        slurm_partition=cluster("partition"),
-        constraint=cluster("constraint"),
-        gres=gpus_of_job,
+        **of_cluster(2 * AUDITED_SEEDS),
     params:
         plan=PLAN.path,
-        seeds=min(3, len(PLAN.seeds)),
+        seeds=AUDITED_SEEDS,
         threads=lambda wildcards: (
             f"--threads {2 * PLAN.threads_per_worker}"
             if 2 * ranks_by_threads(wildcards) <= study.usable_cores()
@@ -37,7 +34,7 @@ rule audit_configuration:
 rule audit:
     input:
         repeats=AUDITED,
-        runs=RUNS,
+        runs=STUDIED,
     output:
         f"{PLAN.output.results}/audit.csv",
         f"{PLAN.output.results}/audit.md",
@@ -65,11 +62,7 @@ rule source_runs:
         "build/benchmarks/source_runs/{run_digest}/{configuration}.tsv"
     threads: ranks_by_threads
     resources:
-        mem_mb=cluster("memory_mb"),
-        runtime=cluster("runtime_minutes"),
-        slurm_partition=cluster("partition"),
-        constraint=cluster("constraint"),
-        gres=gpus_of_job,
+        **of_cluster(5 * len(PLAN.seeds)),
     params:
         plan=PLAN.path,
     shell:

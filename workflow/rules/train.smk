@@ -17,12 +17,8 @@ rule train:
     retries: ATTEMPTS - 1
     threads: ranks_by_threads
     resources:
+        **of_cluster(lambda wildcards: len(BATCHES[wildcards.batch])),
         attempt=lambda wildcards, attempt: attempt,
-        mem_mb=cluster("memory_mb"),
-        runtime=cluster("runtime_minutes"),
-        slurm_partition=cluster("partition"),
-        constraint=cluster("constraint"),
-        gres=gpus_of_job,
     params:
         plan=PLAN.path,
         seeds=lambda wildcards: " ".join(f"--seed {seed}" for seed in BATCHES[wildcards.batch]),

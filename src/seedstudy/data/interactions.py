@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,6 +15,7 @@ from seedstudy.data import movielens
 from seedstudy.data.others import draw_others
 from seedstudy.data.prepare import BROUGHT, Prepared
 from seedstudy.data.source import Interactions
+from seedstudy.data.spec import NAME
 from seedstudy.errors import UserError
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".inter": "\t"}
@@ -61,33 +64,48 @@ def read_table(path: Path, source: Interactions) -> pl.DataFrame:
     UserError
         The file cannot be read, a column is missing, or a value is.
     """
+    if not path.is_file():
+        raise UserError(path, "is no file; name the table in data.file")
+    if not re.fullmatch(NAME, path.stem):
+        raise UserError(path, "names the data set, so it may have only letters, digits, points, _ and -; rename it")
     names = {"user": source.user, "item": source.item, "time": source.time}
     try:
         if path.suffix == ".parquet":
-            frame = pl.read_parquet(path)
+            frame = pl.read_parquet(path, glob=False)
         elif path.suffix == ".dat":
-            lines = pl.read_csv(path, has_header=False, new_columns=["line"], separator="\x01", quote_char=None)
+            options: Any = {"separator": "\x01", "quote_char": None}
+            lines = pl.read_csv(path, has_header=False, new_columns=["line"], glob=False, **options)
             frame = lines.select(pl.col("line").str.split_exact("::", 3).struct.rename_fields(list(DAT))).unnest("line")
             frame = frame.with_columns(pl.col("time").cast(pl.Int64))
             names = dict(zip(names, names, strict=True))
         elif path.suffix in SEPARATORS:
-            frame = pl.read_csv(path, separator=SEPARATORS[path.suffix], infer_schema_length=None)
+            frame = pl.read_csv(path, separator=SEPARATORS[path.suffix], infer_schema_length=None, glob=False)
             # RecBole writes the type behind each name.
             frame = frame.rename({name: name.split(":")[0] for name in frame.columns if path.suffix == ".inter"})
         else:
             known = ", ".join([*SEPARATORS, ".dat", ".parquet"])
             raise UserError(path, f"has the suffix {path.suffix or 'none'}; known are {known}")
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise UserError(path, str(error).split("\n", 1)[0]) from None
+        raise UserError(path, f"{str(error).splitlines()[0]}; mend the table") from None
     for key, name in names.items():
-        if name not in frame.columns:
-            raise UserError(f"{path}: column {name}", f"missing; name the {key}'s column in data.{key}")
-        if frame[name].has_nulls():
-            raise UserError(f"{path}: row {frame[name].is_null().arg_max()}: column {name}", "is empty; fill it in")
+        _check_column(frame, path, key, name)
     time = frame[names["time"]]
     if not (time.dtype.is_numeric() or time.dtype.is_temporal()):
         raise UserError(f"{path}: column {names['time']}", f"is {time.dtype}, must be a number or a date")
     return frame.select(**{key: pl.col(name) for key, name in names.items()})
+
+
+def _check_column(frame: pl.DataFrame, path: Path, key: str, name: str) -> None:
+    if name not in frame.columns:
+        raise UserError(f"{path}: column {name}", f"missing; name the {key}'s column in data.{key}")
+    column = frame[name]
+    if column.dtype.is_nested():
+        raise UserError(f"{path}: column {name}", f"is {column.dtype}, must be one value a row")
+    bad = column.is_null()
+    if column.dtype.is_float():
+        bad |= ~column.is_finite().fill_null(False)
+    if bad.any():
+        raise UserError(f"{path}: row {bad.arg_max()}: column {name}", "is empty or not finite; fill it in")
 
 
 def hold_out(table: pl.DataFrame, source: Interactions, where: Path) -> Prepared:

@@ -108,18 +108,23 @@ def _read(folder: Path, name: str, key: list[str] | None) -> pl.DataFrame:
     if not path.is_file():
         raise UserError(path, "missing; the folder must hold the competition's seven CSV files, unpacked")
     try:
-        names = pl.read_csv(path, n_rows=0, infer_schema=False).columns
+        names = pl.read_csv(path, n_rows=0, infer_schema=False, glob=False).columns
         missing = sorted(set(types) - set(names))
         if missing:
             raise UserError(f"{path}: column {missing[0]}", "missing")
-        frame = pl.read_csv(path, columns=list(types), schema_overrides=types, null_values=["\\N", ""])
+        frame = pl.read_csv(path, columns=list(types), schema_overrides=types, null_values=["\\N", ""], glob=False)
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise UserError(path, str(error).split("\n", 1)[0]) from None
+        raise UserError(path, f"{str(error).splitlines()[0]}; unpack the competition's file again") from None
     frame = frame.select(list(types))
     for column in types:
-        if column not in MAY_BE_MISSING and frame[column].has_nulls():
-            row = frame[column].is_null().arg_max()
-            raise UserError(f"{path}: line {(row or 0) + 2}: column {column}", "is empty")
+        if column in MAY_BE_MISSING:
+            continue
+        bad = frame[column].is_null()
+        if types[column].is_float():
+            bad |= ~frame[column].is_finite().fill_null(False)
+        if bad.any():
+            row = (bad.arg_max() or 0) + 2
+            raise UserError(f"{path}: line {row}: column {column}", "is empty or not finite; fill it in")
     if key is not None and frame.select(pl.struct(key).is_duplicated().any()).item():
         twice = frame.filter(pl.struct(key).is_duplicated()).row(0, named=True)
         shown = ", ".join(f"{column} {twice[column]}" for column in key)

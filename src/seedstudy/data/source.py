@@ -7,13 +7,14 @@ The run digest is made from it, so that a plan can be digested on a machine that
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, model_validator
 
-from seedstudy.data.spec import FeatureSpec, Multihot
+from seedstudy.data.spec import Cardinality, Column, FeatureSpec, Multihot, check_columns
 from seedstudy.documents import load_document, sha256_file
 from seedstudy.errors import UserError
+from seedstudy.fields import PlainName, PositiveInt, Text
 
 RECIPE_VERSION = 1
 """Raised whenever any source would prepare other values from the same settings (a test pins the values)."""
@@ -25,10 +26,14 @@ OUTBRAIN_ROWS = 87_141_731
 def _in_folder(path: Path, info: ValidationInfo) -> Path:
     """Take a relative path from the folder in the validation context (the plan's), where there is one."""
     folder = (info.context or {}).get("folder")
-    return path.expanduser() if folder is None else Path(folder) / path.expanduser()
+    try:
+        path = path.expanduser()
+    except RuntimeError:
+        raise ValueError(f"{path.parts[0]} is nobody's home here; write the path out") from None
+    return path if folder is None else Path(folder) / path
 
 
-LocalPath = Annotated[Path, AfterValidator(_in_folder)]
+LocalPath = Annotated[Path, PlainName, AfterValidator(_in_folder)]
 Uint32 = Annotated[int, Field(ge=0, lt=2**32)]
 
 
@@ -129,14 +134,20 @@ class Interactions(_Source):
 
     source: Literal["interactions"]
     file: LocalPath | None = None
-    user: str = "user"
-    item: str = "item"
-    time: str = "time"
+    user: Text = "user"
+    item: Text = "item"
+    time: Text = "time"
     rows: Annotated[int, Field(ge=1)] = 100_000
     duplicates: Literal["first", "last", "refuse"] = "last"
     min_interactions: Annotated[int, Field(ge=2)] = 20
     negatives: Annotated[int, Field(ge=1)] = 100
     seed: Uint32 = 0
+
+    @model_validator(mode="after")
+    def _three_columns(self) -> Self:
+        if len({self.user, self.item, self.time}) < 3:
+            raise ValueError("user, item and time name one column twice; name three")
+        return self
 
     def recipe(self) -> dict[str, Any]:
         """Return what determines the prepared values, fit for JSON."""
@@ -168,7 +179,8 @@ class ParquetData(_Source):
         for split, file in spec.splits.items():
             if file.sha256 is None:
                 raise UserError(
-                    f"{self.spec}: splits.{split}.sha256", f"missing; `seedstudy data describe {self.spec}` fills it in"
+                    f"{self.spec}: splits.{split}.sha256",
+                    f"missing; `seedstudy data describe {self.spec}` fills it in",
                 )
         return {
             "version": RECIPE_VERSION,
@@ -195,13 +207,26 @@ class Synthetic(_Source):
         Seed of all values.
     """
 
+    group: ClassVar[str] = "slate"
+    label: ClassVar[str] = "label"
+
     source: Literal["synthetic"]
-    rows: Annotated[int, Field(ge=1)]
-    valid_rows: Annotated[int, Field(ge=1)]
-    numeric: Annotated[int, Field(ge=0)]
-    onehot: dict[str, Annotated[int, Field(ge=1)]]
-    multihot: dict[str, Multihot] = {}
+    rows: PositiveInt
+    valid_rows: PositiveInt
+    numeric: Annotated[int, Field(ge=0, le=10_000)]
+    onehot: dict[Column, Cardinality]
+    multihot: dict[Column, Multihot] = {}
     seed: Uint32 = 0
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Names of the numeric columns."""
+        return tuple(f"number_{index}" for index in range(self.numeric))
+
+    @model_validator(mode="after")
+    def _columns(self) -> Self:
+        check_columns((self.group, self.label, *self.numbers, *self.onehot, *self.multihot))
+        return self
 
     def recipe(self) -> dict[str, Any]:
         """Return what determines the prepared values, fit for JSON."""

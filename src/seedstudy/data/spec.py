@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,8 +10,12 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from seedstudy.documents import write_atomically
+from seedstudy.fields import PlainName
 
-Column = Annotated[str, Field(min_length=1)]
+NAME = "[A-Za-z0-9][A-Za-z0-9._-]*"
+"""What the name of a data set is made of."""
+
+Column = Annotated[str, Field(min_length=1), PlainName]
 Cardinality = Annotated[int, Field(ge=2, le=2**31 - 1)]
 SplitName = Literal["train", "valid"]
 
@@ -29,7 +34,7 @@ class Multihot(_Model):
 class SplitFile(_Model):
     """A Parquet file, relative to the specification, and the SHA-256 of its bytes."""
 
-    file: Annotated[str, Field(min_length=1)]
+    file: Annotated[str, PlainName]
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None
 
 
@@ -54,7 +59,7 @@ class FeatureSpec(_Model):
         The files ``train`` and ``valid``.
     """
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+    name: Annotated[str, Field(pattern=f"^{NAME}$")]
     group: Column
     label: Column
     numeric: tuple[Column, ...] = ()
@@ -74,17 +79,22 @@ class FeatureSpec(_Model):
 
     @model_validator(mode="after")
     def _consistent(self) -> FeatureSpec:
-        seen: set[str] = set()
-        for column in self.columns:
-            if column in seen:
-                raise ValueError(f"column {column!r} is named twice")
-            seen.add(column)
-        if len(self.columns) == 2:
-            raise ValueError("no feature: name at least one column in numeric, onehot or multihot")
+        check_columns(self.columns)
         for split in ("train", "valid"):
             if split not in self.splits:
-                raise ValueError(f"splits.{split} is missing")
+                raise ValueError(f"splits.{split} is missing; add it")
         return self
+
+
+def check_columns(columns: Sequence[str]) -> None:
+    """Refuse columns (group, label, features) of which two have one name, or none is a feature."""
+    seen: set[str] = set()
+    for column in columns:
+        if column in seen:
+            raise ValueError(f"column {column!r} is named twice; rename one")
+        seen.add(column)
+    if len(columns) == 2:
+        raise ValueError("no feature: name at least one column in numeric, onehot or multihot")
 
 
 def save_spec(spec: FeatureSpec, path: Path) -> None:

@@ -26,24 +26,23 @@ def prepare(source: Synthetic) -> Prepared:
     Prepared
     """
     rng = np.random.default_rng(source.seed)
-    numeric = tuple(f"number_{index}" for index in range(source.numeric))
 
     def ids(cardinality: int, *shape: int) -> np.ndarray:
         return (cardinality * rng.random(shape) ** 3).astype(np.int32)
 
     def split(rows: int) -> pl.DataFrame:
         slate = np.arange(rows) // ROWS_PER_SLATE
-        columns = {"slate": slate, "label": (np.arange(rows) % ROWS_PER_SLATE == 0).astype(np.int8)}
-        columns |= {name: rng.random(rows, np.float32) for name in numeric}
+        columns = {source.group: slate, source.label: (np.arange(rows) % ROWS_PER_SLATE == 0).astype(np.int8)}
+        columns |= {name: rng.random(rows, np.float32) for name in source.numbers}
         columns |= {name: ids(cardinality, rows) for name, cardinality in source.onehot.items()}
         columns |= {name: ids(column.cardinality, rows, column.hotness) for name, column in source.multihot.items()}
         return pl.DataFrame(columns)
 
     return Prepared(
         name="synthetic",
-        group="slate",
-        label="label",
-        numeric=numeric,
+        group=source.group,
+        label=source.label,
+        numeric=source.numbers,
         onehot=source.onehot,
         multihot=source.multihot,
         train=split(source.rows),

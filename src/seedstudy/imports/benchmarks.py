@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
-from pydantic import ValidationError
 
 from seedstudy.benchmarks import BenchmarkRow
-from seedstudy.documents import read_text, refused, validate, write_atomically
+from seedstudy.documents import read_json, validate, write_atomically
 from seedstudy.errors import UserError
-from seedstudy.imports.rawtable import read_raw
+from seedstudy.imports.rows import read_rows
 
 
 def merge_benchmarks(files: Sequence[Path], output: Path) -> int:
@@ -59,26 +57,11 @@ def read_benchmarks(path: Path) -> pd.DataFrame:
     UserError
         Names file, line and column of the first value that is not what its column needs.
     """
-    raw = read_raw(path)
-    columns = {name: column.to_pylist() for name, column in raw.columns.items()}
-    placed = []
-    for number in range(raw.rows):
-        fields = {name: values[number] for name, values in columns.items() if values[number] != ""}
-        try:
-            row = BenchmarkRow.model_validate_strings(fields)
-        except ValidationError as error:
-            raise refused(error, f"{path}, {raw.place(number)}, column ") from error
-        placed.append((f"{path}, {raw.place(number)}", row))
-    if not placed:
-        raise UserError(path, "holds a header only; make it again by `seedstudy benchmark-collect`")
-    return _table(placed)
+    return _table(read_rows(path, BenchmarkRow, "make it again by `seedstudy benchmark-collect`"))
 
 
 def _read_json(path: Path) -> list[BenchmarkRow]:
-    try:
-        content = json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise UserError(f"{path}, line {error.lineno}", "is no JSON; measure this configuration again") from error
+    content = read_json(path, "measure this configuration again")
     if not isinstance(content, list) or not content:
         raise UserError(path, "is no list of measured rows; measure this configuration again")
     return [validate(row, BenchmarkRow, f"{path}, row {number}") for number, row in enumerate(content, start=1)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,9 +53,11 @@ def read_curves(runs: pd.DataFrame, metric: str) -> list[Curve]:
         try:
             values = np.array(text.split(), dtype=np.float64)
         except ValueError as error:
-            raise UserError(f"{where}, column {column}", "holds something else than numbers and blanks") from error
-        if values.size and not length.isdecimal():
-            raise UserError(f"{where}, column steps_per_epoch", f"{length!r} is no number of steps for its curve")
+            problem = "holds something else than numbers and blanks; mend or empty it"
+            raise UserError(f"{where}, column {column}", problem) from error
+        if values.size and not re.fullmatch("[1-9][0-9]{0,17}", length):
+            problem = f"{length!r} is no number of steps for its curve; mend it, or empty both"
+            raise UserError(f"{where}, column steps_per_epoch", problem)
         steps = np.arange(1, values.size + 1, dtype=np.float64) * (int(length) if values.size else 1)
         curves.append(Curve(status, steps, values))
     return curves

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from seedstudy.documents import lines_of
 from seedstudy.errors import UserError
-from seedstudy.imports.rawtable import decoded, json_object, lines_of
+from seedstudy.imports.rawtable import decoded, json_object
 from seedstudy.imports.runlog import RunLog, number
 from seedstudy.statistics.failures import FAILED, OK
 

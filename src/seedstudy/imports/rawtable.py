@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import io
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import pyarrow.compute
 import pyarrow.csv
 import pyarrow.parquet
 
+from seedstudy.documents import RepeatedKey, lines_of, parse_json
 from seedstudy.errors import UserError
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
@@ -100,11 +100,6 @@ def decoded(path: Path) -> str:
         line = len(lines_of(text[: text.index("\0")]))
         raise UserError(f"{path}, line {line}", "holds a NUL character; it is binary or UTF-16 without a mark")
     return text
-
-
-def lines_of(text: str) -> list[str]:
-    """Lines of a file without their ends: what editors number, unlike `str.splitlines`, which knows ten ends more."""
-    return re.split(r"\r\n|\r|\n", text)
 
 
 def text_column(source: Path, name: str, values: list[str]) -> pa.ChunkedArray:
@@ -230,17 +225,11 @@ def json_object(text: str, where: str) -> dict[str, Any]:
     UserError
         The text is no JSON object or names a key twice.
     """
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            raise UserError(where, "names a key twice; keep one")
-        return found
-
     try:
-        found = json.loads(text, object_pairs_hook=unique)
-    except (ValueError, RecursionError) as error:
-        # Python refuses whole numbers of thousands of digits by a plain ValueError.
+        found = parse_json(text)
+    except RepeatedKey as error:
+        raise UserError(where, str(error)) from error
+    except ValueError as error:
         raise UserError(where, "is no JSON; it is cut off or damaged") from error
     if not isinstance(found, dict):
         raise UserError(where, "is no JSON object")

@@ -181,7 +181,7 @@ def _seconds(runs: pd.DataFrame, column: str) -> pd.Series[float]:
     if column not in runs:
         return pd.Series(NAN, index=runs.index)
     numbers = pd.to_numeric(runs[column].replace("", None), errors="coerce").astype(float)
-    bad = numbers.isna() & (runs[column] != "")
+    bad = (numbers.isna() & (runs[column] != "")) | (numbers < 0) | np.isinf(numbers)
     if bad.any():
         where = f"{runs.attrs.get('source', 'table of runs')}, {runs['configuration'][bad].iloc[0]}"
         seed, value = runs["seed"][bad].iloc[0], runs[column][bad].iloc[0]

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from seedstudy.evidence import Repeat, SourceRun, read_rows
+from seedstudy.errors import UserError
+from seedstudy.imports.evidence import read_repeats, read_sources
 from seedstudy.statistics.estimate import ScalarInterval
 from seedstudy.statistics.sources import MIN_PAIRS, variance_sources
 from seedstudy.study import Plan
@@ -41,7 +42,7 @@ def sources_texts(files: Sequence[Path], plan: Plan) -> list[tuple[str, str]]:
     """
     rng = np.random.default_rng(BOOTSTRAP_SEED)
     rows, lines, left_out = [], [], []
-    for configuration, runs in read_rows(files, SourceRun).groupby("configuration", sort=False):
+    for configuration, runs in read_sources(files).groupby("configuration", sort=False):
         arms = runs.pivot(index="seed", columns="stream", values="value")
         arms = arms[list(dict.fromkeys(runs["stream"]))]
         diverged = arms.index[arms.isna().any(axis=1)]
@@ -102,8 +103,12 @@ def audit_texts(files: Sequence[Path], plan: Plan, runs: pd.DataFrame) -> list[t
     UserError
         A file cannot be read.
     """
-    repeats = read_rows(files, Repeat)
+    repeats = read_repeats(files)
     spread = runs.groupby("configuration")[plan.metric].std(ddof=1)
+    for configuration in repeats["configuration"]:
+        if configuration not in spread:
+            where = runs.attrs.get("source", "table of runs")
+            raise UserError(where, f"has no run of {configuration}, which was repeated; give the table of that study")
     lines = []
     for (configuration, threads, planned), part in repeats.groupby(["configuration", "threads", "planned"], sort=False):
         change = (part["again"] - part["before"]).to_numpy(float)

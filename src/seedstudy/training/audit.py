@@ -95,6 +95,8 @@ def first_runs(
     UserError
         The table has fewer.
     """
+    if any("weights_digest" not in row for row in runs):
+        raise UserError(f"{configuration}", "the table of runs has no column 'weights_digest'; give one of `collect`")
     finished = [row for row in runs if row["configuration"] == configuration and row["status"] == "ok"]
     if len(finished) < seeds:
         raise UserError(

@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,11 +23,10 @@ from seedstudy.models.network import Network, Parameter
 from seedstudy.runs import Epoch
 from seedstudy.study import Configuration, Training
 from seedstudy.training import randomness
+from seedstudy.training.checkpoint import Checkpoint
 from seedstudy.training.communication import Communicator
 from seedstudy.training.precision import Scaler, compute_dtype
 from seedstudy.training.weights import Gradient, Weights
-
-Progress = Callable[[Epoch], None]
 
 
 @dataclass
@@ -40,6 +39,7 @@ class Outcome:
     evaluation_seconds: float = 0.0
     weights_digest: str | None = None
     skipped_steps: int = 0
+    resumed_epochs: list[int] = field(default_factory=list)
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -96,9 +96,12 @@ class Engine:
         self._initial = tf.function(self._draw_weights, autograph=False)
 
     def train(
-        self, seed: int, progress: Progress | None = None, replaced: Mapping[randomness.Stream, int] | None = None
+        self,
+        seed: int,
+        replaced: Mapping[randomness.Stream, int] | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> Outcome:
-        """Train one seed from scratch.
+        """Train one seed, from scratch or from its last kept epoch.
 
         Parameters
         ----------
@@ -106,8 +109,8 @@ class Engine:
             The key of every random stream.
         replaced : mapping of Stream to int, optional
             Streams with another key.
-        progress : callable, optional
-            Called after each epoch.
+        checkpoint : Checkpoint, optional
+            Where the state after each epoch is kept, and found.
 
         Returns
         -------
@@ -117,12 +120,12 @@ class Engine:
         Raises
         ------
         RuntimeError
-            Ranks ended with different weights.
+            Ranks ended with different weights, or found different checkpoints.
         """
         keys = randomness.keys_of(seed, replaced)
         self.reset(keys)
-        outcome = Outcome()
-        for epoch in range(self.training.epochs):
+        outcome = self._resumed(checkpoint)
+        for epoch in range(len(outcome.curve), self.training.epochs):
             began = time.perf_counter()
             loss = self.pass_over(keys, epoch)
             trained = time.perf_counter()
@@ -136,11 +139,12 @@ class Engine:
             known = loss if math.isfinite(loss) else None
             point = Epoch(epoch=epoch + 1, step=(epoch + 1) * self.steps_per_epoch, train_loss=known, metrics=metrics)
             outcome.curve.append(point)
-            if progress is not None:
-                progress(point)
             if known is None or not finite:
                 outcome.diverged = f"{'training loss' if known is None else 'score'} not finite in epoch {epoch + 1}"
                 break
+            if checkpoint is not None and self.ranks.rank == 0 and epoch + 1 < self.training.epochs:
+                curve = [point.model_dump() for point in outcome.curve]
+                checkpoint.save(self.state(), asdict(outcome) | {"curve": curve})
         outcome.weights_digest = self.weights_digest()
         outcome.skipped_steps = int(self.scaler.skipped.numpy())
         return outcome
@@ -151,6 +155,26 @@ class Engine:
         for variable, value in self._built_state:
             variable.assign(value)
         self.scaler.reset()
+
+    def state(self) -> dict[str, Any]:
+        """All variables that the next step depends on, by name."""
+        kept = {f"weights/{group}": variable for group, variable in self.weights.flat.items()}
+        kept |= {f"table/{name}": variable for name, variable in self.weights.tables.items()}
+        kept |= {f"optimizer/{number}": variable for number, (variable, _) in enumerate(self._built_state)}
+        return kept | {"scale": self.scaler.scale, "good": self.scaler.good, "skipped": self.scaler.skipped}
+
+    def _resumed(self, checkpoint: Checkpoint | None) -> Outcome:
+        if checkpoint is None:
+            return Outcome()
+        known = checkpoint.restore(self.state())
+        outcome = Outcome()
+        if known is not None:
+            outcome = Outcome(**known | {"curve": [Epoch(**point) for point in known["curve"]]})
+            outcome.resumed_epochs.append(len(outcome.curve))
+        every = self.ranks.gather(np.array(len(outcome.curve)))
+        if (every != every[0]).any():
+            raise RuntimeError(f"ranks found checkpoints of different epochs: {every.tolist()}")
+        return outcome
 
     def evaluate(self) -> NDArray[np.float64]:
         """Logits of the whole evaluation set, gathered from all ranks, shape (rows,)."""

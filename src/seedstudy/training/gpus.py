@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import tempfile
 import time
@@ -10,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from seedstudy.documents import writing
 from seedstudy.errors import UserError
 from seedstudy.hardware import list_gpus
 from seedstudy.training.lease import Held, lease
@@ -37,17 +37,22 @@ def gpu_slots(wanted: int, name: str | None) -> Iterator[str]:
     Raises
     ------
     UserError
-        The folder of the leases belongs to another user, or cannot be made.
+        The folder of the leases cannot be made, or is open to another user.
     """
     given = os.environ.get("CUDA_VISIBLE_DEVICES")
     if given is not None:
         yield given
         return
-    with writing("TMPDIR"):
-        folder = Path(tempfile.gettempdir()) / f"seedstudy-{os.getuid()}"
+    folder = Path(tempfile.gettempdir()) / f"seedstudy-{os.getuid()}"
+    try:
         folder.mkdir(mode=0o700, exist_ok=True)
-    if folder.is_symlink() or folder.stat().st_uid != os.getuid():
-        raise UserError(folder, "belongs to somebody else; GPUs cannot be leased there: set TMPDIR")
+        # Looked at once and as it is: of a link it is the link's owner that counts.
+        found_there = folder.lstat()
+    except OSError as error:
+        raise UserError(folder, f"cannot be made to lease GPUs in: {error.strerror}; set TMPDIR") from error
+    private = stat.S_ISDIR(found_there.st_mode) and not found_there.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    if not private or found_there.st_uid != os.getuid():
+        raise UserError(folder, "is not a folder of yours alone; GPUs cannot be leased there: set TMPDIR")
     said = False
     while True:
         with ExitStack() as held:

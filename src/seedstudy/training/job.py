@@ -31,6 +31,8 @@ class Task(BaseModel):
         Commit of the code, for the records.
     threads : int or None
         Of a rank, where not the plan's.
+    places : tuple of dict of str to str
+        Horovod's variables of each rank, where srun starts them; else a rank has them in its environment.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -40,6 +42,7 @@ class Task(BaseModel):
     data: Path
     commit: str
     threads: int | None = None
+    places: tuple[dict[str, str], ...] = ()
 
     def resolve(self) -> tuple[Plan, Configuration]:
         """The plan, with the job's threads, and the configuration that the job names."""

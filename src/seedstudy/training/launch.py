@@ -1,7 +1,4 @@
-"""Starts the ranks of a job, watches them, and ends all when one dies. Free of TensorFlow.
-
-Ranks find each other through Horovod's own rendezvous server, so neither ssh nor MPI is needed.
-"""
+"""Starts the ranks of a job, watches them, and ends all when one dies. Free of TensorFlow."""
 
 from __future__ import annotations
 
@@ -17,23 +14,24 @@ from contextlib import ExitStack, contextmanager
 from types import FrameType
 
 from seedstudy.errors import UserError
+from seedstudy.hardware import nodes_used
 from seedstudy.training.gpus import gpu_slots
 from seedstudy.training.job import Task, environment
+from seedstudy.training.places import rendezvous, srun
 
 POLL_SECONDS = 0.05
 GRACE_SECONDS = 5.0
+LEFT_ALONE = 3
 
 
 class RankDied(Exception):
-    """A rank ended before its work was done."""
-
-    def __init__(self, rank: int, code: int) -> None:
-        how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        super().__init__(f"rank {rank} ended with {how}")
+    """A rank ended before its work was done, or stood still."""
 
 
 def launch(job: Task, module: str = "seedstudy.training.rank") -> None:
     """Run a job on its ranks, each a process of its own with the switches of the configuration.
+
+    In a Slurm job whose configuration is wider than a node of the plan, one srun starts them on all nodes of the job.
 
     Parameters
     ----------
@@ -47,25 +45,31 @@ def launch(job: Task, module: str = "seedstudy.training.rank") -> None:
     UserError
         What a rank said first of its input, or of where it writes; trying again cannot help. All ranks were ended.
     RankDied
-        The first rank that ended with an error; the others were ended with it.
+        The first rank that ended with an error, or those that no longer answered; the others were ended with it.
     """
     plan, configuration = job.resolve()
     base = environment(plan, configuration)
+    nodes = nodes_used(plan, configuration)
+    share = configuration.workers // nodes
+    run = [sys.executable, "-m", module]
     with ExitStack() as stack:
         if configuration.device == "gpu":
             name = plan.architectures[configuration.architecture].gpu_name
-            base["CUDA_VISIBLE_DEVICES"] = stack.enter_context(gpu_slots(configuration.workers, name))
-        places = stack.enter_context(_rendezvous(configuration.workers))
+            base["CUDA_VISIBLE_DEVICES"] = stack.enter_context(gpu_slots(share, name))
+        places = stack.enter_context(rendezvous(nodes, share, plan.exchange_timeout_seconds))
         said, say = os.pipe()
         stack.callback(os.close, said)
         stack.callback(os.close, say)
-        ranks = [_start(module, {**base, **place}, job, say) for place in places]
-        with _ended_with_us(ranks):
-            _wait(ranks, said)
+        if nodes > 1:
+            spread = job.model_copy(update={"places": tuple(places)})
+            ranks = {"srun": _start([*srun(nodes, share, plan.threads_per_worker), *run], base, spread, say)}
+        else:
+            ranks = {f"rank {number}": _start(run, base | place, job, say) for number, place in enumerate(places)}
+        with _ended_with_us(list(ranks.values())):
+            _wait(ranks, plan.exchange_timeout_seconds, said)
 
 
-def _start(module: str, variables: dict[str, str], job: Task, say: int) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", module]
+def _start(command: list[str], variables: dict[str, str], job: Task, say: int) -> subprocess.Popen[str]:
     rank = subprocess.Popen(command, env=variables, stdin=subprocess.PIPE, stdout=say, text=True)
     assert rank.stdin is not None
     try:
@@ -76,19 +80,37 @@ def _start(module: str, variables: dict[str, str], job: Task, say: int) -> subpr
     return rank
 
 
-def _wait(ranks: list[subprocess.Popen[str]], said: int) -> None:
-    running = dict(enumerate(ranks))
+def _wait(ranks: dict[str, subprocess.Popen[str]], timeout: int, said: int) -> None:
+    running = dict(ranks)
     while running:
         # One that says something waits to be ended, so that its end disturbs no other rank.
         if select.select([said], [], [], POLL_SECONDS)[0]:
             raise UserError(*json.loads(os.read(said, 1 << 16).splitlines()[0]))
-        for number, rank in list(running.items()):
+        for name, rank in list(running.items()):
             code = rank.poll()
             if code is None:
                 continue
             if code != 0:
-                raise RankDied(number, code)
-            del running[number]
+                raise _death(ranks, name, timeout)
+            del running[name]
+
+
+def _death(ranks: dict[str, subprocess.Popen[str]], first: str, timeout: int) -> RankDied:
+    """Why a rank ended: by itself, or because it waited for others in vain.
+
+    Those it waited for either died, which their exit codes say, or stand still: then they do not end, though all the
+    others do.
+    """
+    if ranks[first].returncode == LEFT_ALONE:
+        deadline = time.monotonic() + GRACE_SECONDS
+        while time.monotonic() < deadline and any(rank.poll() is None for rank in ranks.values()):
+            time.sleep(POLL_SECONDS)
+        if silent := [name for name, rank in ranks.items() if rank.returncode is None]:
+            return RankDied(f"{', '.join(silent)} did not answer {first} within {timeout} s")
+        first = next((name for name, rank in ranks.items() if rank.returncode not in (0, LEFT_ALONE)), first)
+    code = ranks[first].returncode
+    how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+    return RankDied(f"{first} ended with {how}")
 
 
 @contextmanager
@@ -114,45 +136,3 @@ def _ended_with_us(ranks: list[subprocess.Popen[str]]) -> Iterator[None]:
             except subprocess.TimeoutExpired:
                 rank.kill()
                 rank.wait()
-
-
-@contextmanager
-def _rendezvous(world_size: int) -> Iterator[list[dict[str, str]]]:
-    """Horovod's variables for each rank on this machine; none for a single one."""
-    if world_size == 1:
-        yield [{}]
-        return
-    from horovod.runner.common.util.hosts import get_host_assignments, parse_hosts
-    from horovod.runner.http.http_server import RendezvousServer
-
-    server = RendezvousServer(verbose=0)
-    port = server.start()
-    try:
-        slots = get_host_assignments(parse_hosts(f"localhost:{world_size}"), world_size)
-        server.init(slots)
-        shared = {
-            "HOROVOD_GLOO_RENDEZVOUS_ADDR": "127.0.0.1",
-            "HOROVOD_GLOO_RENDEZVOUS_PORT": str(port),
-            "HOROVOD_CONTROLLER": "gloo",
-            "HOROVOD_CPU_OPERATIONS": "gloo",
-            "HOROVOD_GLOO_IFACE": "lo",
-            "HOROVOD_CYCLE_TIME": "1",
-            # Without its cache of names Horovod agrees sooner on the one tensor of a step: measured on 2 cores, where
-            # its threads wait for the cores that train, runs took a third less time.
-            "HOROVOD_CACHE_CAPACITY": "0",
-        }
-        yield [
-            {
-                **shared,
-                "HOROVOD_HOSTNAME": slot.hostname,
-                "HOROVOD_RANK": str(slot.rank),
-                "HOROVOD_SIZE": str(slot.size),
-                "HOROVOD_LOCAL_RANK": str(slot.local_rank),
-                "HOROVOD_LOCAL_SIZE": str(slot.local_size),
-                "HOROVOD_CROSS_RANK": str(slot.cross_rank),
-                "HOROVOD_CROSS_SIZE": str(slot.cross_size),
-            }
-            for slot in slots
-        ]
-    finally:
-        server.stop()

@@ -19,6 +19,8 @@ from seedstudy.runs import Ledger
 from seedstudy.study import Configuration, Plan
 from seedstudy.training.affinity import bound, cores_of_rank
 from seedstudy.training.job import Job, Task, provenance, record
+from seedstudy.training.launch import LEFT_ALONE
+from seedstudy.training.places import take_place
 
 if TYPE_CHECKING:
     from seedstudy.data.loading import Dataset
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from seedstudy.training.engine import Engine
 
 AnyTask = TypeVar("AnyTask", bound=Task)
+# What an exchange fails with for want of another rank: Horovod's SHUT_DOWN_ERROR, or where Gloo gave up in the middle.
+NO_ANSWER = ("Horovod has been shut down", "/gloo/transport/")
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
@@ -42,12 +46,20 @@ def serve(kind: type[AnyTask], work: Callable[[AnyTask], None]) -> None:
     launcher = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     task = kind.model_validate_json(sys.stdin.read())
+    if task.places:
+        take_place(task.places)
     try:
         work(task)
     except UserError as error:
         os.write(launcher, f"{json.dumps([str(part) for part in error.args])}\n".encode())
         while True:  # Until the launcher ends all ranks: Horovod would tell the others of an end before.
             signal.pause()
+    except Exception as error:
+        if not any(sign in str(error) for sign in NO_ANSWER):
+            raise
+        # The launcher sees which rank is at fault; at once, since Horovod would wait for it once more.
+        print(f"seedstudy: rank {os.environ['HOROVOD_RANK']} waited for another in vain", file=sys.stderr, flush=True)
+        os._exit(LEFT_ALONE)
 
 
 def set_up(plan: Plan, configuration: Configuration, data: Path) -> tuple[Network, Dataset, Communicator]:
@@ -88,6 +100,7 @@ def _train(job: Job) -> None:
     plan, configuration = job.resolve()
     origin = provenance(job.commit)  # Before the rank is bound to a part of the cores.
     engine, dataset = build_engine(plan, configuration, job.data)
+    from seedstudy.training.checkpoint import Checkpoint
     from seedstudy.training.inforce import verify
 
     ledger = Ledger(job.ledger, configuration.run_digest)
@@ -96,7 +109,8 @@ def _train(job: Job) -> None:
     in_force: dict[str, Any] = {}
     for number, seed in enumerate(job.seeds, start=1):
         began = time.perf_counter()
-        outcome = engine.train(seed)
+        kept = Checkpoint(ledger.checkpoint(seed), f"{configuration.run_digest}/{seed}") if plan.checkpoints else None
+        outcome = engine.train(seed, checkpoint=kept)
         if not outcome.diverged and plan.floor is not None and outcome.metrics[plan.metric] < plan.floor:
             outcome.diverged = f"{plan.metric} {outcome.metrics[plan.metric]:.6g} is below the floor {plan.floor:g}"
         in_force = in_force or verify(engine, configuration, plan.architectures[configuration.architecture])
@@ -108,7 +122,9 @@ def _train(job: Job) -> None:
             configuration,
             seed,
             "diverged" if outcome.diverged else "ok",
-            known | {"in_force": in_force, "start_seconds": start_seconds, "skipped_steps": outcome.skipped_steps},
+            known
+            | {"in_force": in_force, "start_seconds": start_seconds, "skipped_steps": outcome.skipped_steps}
+            | ({"resumed_epochs": outcome.resumed_epochs} if outcome.resumed_epochs else {}),
             cause=outcome.diverged,
             curve=tuple(outcome.curve),
             metrics=outcome.metrics,
@@ -119,6 +135,8 @@ def _train(job: Job) -> None:
             weights_digest=outcome.weights_digest,
         )
         ledger.write(finished)
+        if kept is not None:
+            kept.remove()
         shown = outcome.diverged or f"{plan.metric} {outcome.metrics[plan.metric]:.6f}"
         seconds = time.perf_counter() - began
         print(

@@ -35,7 +35,8 @@ def _train(job: SourcesJob) -> None:
         for stream in (None, *_streams(engine)):
             outcome = engine.train(seed, replaced={} if stream is None else {stream: seed + OTHER_SEED})
             value = None if outcome.diverged else outcome.metrics[plan.metric]
-            rows.append(SourceRun(configuration.id, seed, "none" if stream is None else stream.name.lower(), value))
+            name = "none" if stream is None else stream.name.lower()
+            rows.append(SourceRun(configuration=configuration.id, seed=seed, stream=name, value=value))
         if engine.ranks.rank == 0:
             print(f"{configuration.id} seed {seed} ({number} of {len(job.seeds)}): {len(rows)} runs", file=sys.stderr)
     if engine.ranks.rank == 0:

@@ -1,5 +1,7 @@
 """Raw files that are not as expected: one line with file, and column or key."""
 
+import math
+
 import polars as pl
 import pytest
 
@@ -31,6 +33,10 @@ BROKEN = {
     "empty key": (
         changed("promoted_content", document_id=first("document_id", None)),
         r"promoted_content\.csv: line 2: column document_id: is empty",
+    ),
+    "confidence NaN": (
+        changed("documents_topics", confidence_level=first("confidence_level", math.nan)),
+        r"documents_topics\.csv: line 2: column confidence_level: is empty or not finite; fill it in",
     ),
     "clicked is 2": (
         changed("clicks_train", clicked=first("clicked", "2")),

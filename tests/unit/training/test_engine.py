@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from seedstudy.models.wide_deep.network import WideDeep
 from seedstudy.study import Configuration, LossScale, Training
+from seedstudy.training.checkpoint import Checkpoint
 from seedstudy.training.communication import Communicator
 from seedstudy.training.engine import Engine
 from seedstudy.training.randomness import Stream, keys_of
@@ -50,6 +51,49 @@ def test_initial_weights_order_and_dropout_are_the_same_under_every_switch(datas
             numbers = b"".join(n.numpy().tobytes() for n in made.noise(keys_of(5), tf.constant(3, tf.int64)))
             seen.add((weights, numbers))
     assert len(seen) == 1
+
+
+class Stopped(Exception):
+    """Stands for the signal that ends a run."""
+
+
+class StopsAfter(Checkpoint):
+    """Ends the run right after it kept an epoch."""
+
+    def save(self, variables, known):
+        super().save(variables, known)
+        raise Stopped
+
+
+@pytest.mark.parametrize("compute_type", ["float32", "float16"])
+def test_a_run_that_goes_on_from_a_checkpoint_is_bitwise_the_uninterrupted_one(dataset, tmp_path, compute_type):
+    precision = "fp32" if compute_type == "float32" else "amp"
+    # A scale that overflows at first, so that the scale and the skipped steps are part of the state.
+    whole = engine(dataset, precision, compute_type, scale=2.0**40).train(7)
+    path = tmp_path / "seed-7.checkpoint.npz"
+    with pytest.raises(Stopped):
+        engine(dataset, precision, compute_type, scale=2.0**40).train(7, checkpoint=StopsAfter(path, "run/7"))
+    other = engine(dataset, precision, compute_type, scale=2.0**40)
+    other.train(8)
+    resumed = other.train(7, checkpoint=Checkpoint(path, "run/7"))
+    assert resumed.resumed_epochs == [1]
+    assert (resumed.weights_digest, resumed.metrics) == (whole.weights_digest, whole.metrics)
+    assert resumed.curve == whole.curve
+    assert resumed.skipped_steps == whole.skipped_steps
+    assert (whole.skipped_steps > 0) == (compute_type == "float16")
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", None])
+def test_a_checkpoint_that_is_damaged_or_of_another_run_is_said_and_not_read(dataset, tmp_path, capsys, content):
+    path = tmp_path / "seed-7.checkpoint.npz"
+    if content is None:
+        Checkpoint(path, "another/7").save({}, {})
+    else:
+        path.write_bytes(content)
+    made = engine(dataset)
+    assert made.train(7, checkpoint=Checkpoint(path, "run/7")).weights_digest == made.train(7).weights_digest
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"seedstudy: {path}: is of no use")
 
 
 def test_every_row_is_seen_in_an_epoch(dataset):

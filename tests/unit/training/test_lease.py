@@ -113,3 +113,29 @@ def test_gpus_that_a_scheduler_gave_are_taken_as_they_are(monkeypatch):
 def test_a_lease_of_this_process_is_held_too(tmp_path):
     with lease(tmp_path / "x"), pytest.raises(Held), lease(tmp_path / "x"):
         pass
+
+
+def test_a_lease_never_overwrites_what_a_link_points_to(tmp_path):
+    (tmp_path / "thesis.tex").write_text("mine")
+    (tmp_path / "7.lease").symlink_to(tmp_path / "thesis.tex")
+    with pytest.raises(OSError, match="symbolic link"), lease(tmp_path / "7.lease"):
+        pass
+    assert (tmp_path / "thesis.tex").read_text() == "mine"
+
+
+@pytest.mark.parametrize("made", ["file", "link", "open to all", "missing parent"])
+def test_gpus_are_leased_in_a_folder_of_ones_own_only(tmp_path, monkeypatch, made):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    base = tmp_path / "none" if made == "missing parent" else tmp_path
+    monkeypatch.setattr(gpus.tempfile, "gettempdir", lambda: str(base))
+    folder = base / f"seedstudy-{os.getuid()}"
+    if made == "file":
+        folder.write_text("")
+    elif made == "link":
+        (tmp_path / "elsewhere").mkdir()
+        folder.symlink_to(tmp_path / "elsewhere")
+    elif made == "open to all":
+        folder.mkdir()
+        folder.chmod(0o777)
+    with pytest.raises(UserError, match="set TMPDIR"), gpus.gpu_slots(1, None):
+        pass

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from seedstudy.fields import Positive, PositiveInt
 from seedstudy.models.config import ModelBlock, ModelSettings
 
 if TYPE_CHECKING:
     from seedstudy.data.loading import Dataset
     from seedstudy.models.neumf.network import NeuMF
 
-PositiveInt = Annotated[int, Field(ge=1)]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Fraction = Annotated[float, Field(ge=0, lt=1)]
 
 

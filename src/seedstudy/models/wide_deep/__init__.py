@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from seedstudy.fields import Positive, PositiveInt
 from seedstudy.models.config import ModelBlock, ModelSettings
 
 if TYPE_CHECKING:
     from seedstudy.data.loading import Dataset
     from seedstudy.models.wide_deep.network import WideDeep
-
-PositiveInt = Annotated[int, Field(ge=1)]
-Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class EmbeddingWidths(ModelBlock):
@@ -37,16 +35,16 @@ class DeepOptimizer(ModelBlock):
     remaining epochs on.
     """
 
-    learning_rate: Rate
+    learning_rate: Positive
     rho: Annotated[float, Field(gt=0, lt=1)]
-    epsilon: Rate = 1e-7
-    warmup_epochs: Annotated[float, Field(ge=0)]
+    epsilon: Positive = 1e-7
+    warmup_epochs: Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class WideOptimizer(ModelBlock):
     """FTRL of the wide part (McMahan et al., KDD 2013)."""
 
-    learning_rate: Rate
+    learning_rate: Positive
 
 
 class Settings(ModelSettings):
@@ -59,7 +57,7 @@ class Settings(ModelSettings):
     dropout: Annotated[float, Field(ge=0, lt=1)]
     embedding_widths: EmbeddingWidths
     # Of the initial embeddings, in units of 1 / sqrt(width). Ids that training never saw keep theirs, as noise.
-    embedding_scale: Rate = 1.0
+    embedding_scale: Positive = 1.0
     deep: DeepOptimizer
     wide: WideOptimizer
 
