@@ -119,6 +119,18 @@ class Cluster:
         logs = "\n".join(path.read_text(errors="replace")[-2000:] for path in (self.folder / "log").iterdir())
         raise RuntimeError(f"Slurm did not come up:\n{logs}")
 
+    def wait_for_controller(self) -> None:
+        """Return when the controller answers."""
+        deadline = time.monotonic() + 30
+        while "is UP" not in self._ping():
+            if time.monotonic() > deadline:
+                raise RuntimeError("slurmctld did not come up")
+            time.sleep(0.2)
+
+    def _ping(self) -> str:
+        variables = os.environ | self.variables
+        return subprocess.run(["scontrol", "ping"], env=variables, capture_output=True, text=True, timeout=60).stdout
+
     def _munged(self) -> list[str]:
         folder = self.folder
         places = {"socket": "munge.socket", "key-file": "munge.key", "pid-file": "run/munged.pid"}
