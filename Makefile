@@ -11,11 +11,12 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 STAMP := $(VENV)/stamps
 PEERS := benchmarks/peers/.venv
 
-.PHONY: help setup study test lint check clean $(PEERS)
+.PHONY: help setup study test faults lint check clean $(PEERS)
 help:
 	@echo "make study   set up, then train and analyse the default study"
 	@echo "make test    set up, then run all tests"
 	@echo "make setup   only set up: environment in $(VENV), Horovod built for its TensorFlow"
+	@echo "make faults  kill processes of a small study 200 times; its log is benchmarks/faults.log (half an hour)"
 	@echo "make lint    formatters, linters and the type checker"
 	@echo "make $(PEERS)   an environment of what the benchmarks compare with"
 	@echo "make clean   remove what was built; keeps the environment, results and figures"
@@ -27,6 +28,9 @@ study: setup
 test: setup $(STAMP)/dev
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n auto -m "not slow"
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m slow
+
+faults: setup $(STAMP)/dev
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.workflow.faults
 
 lint: setup $(STAMP)/dev
 	$(BIN)/ruff format --check .
