@@ -12,6 +12,7 @@ import pandas as pd
 
 from seedstudy.documents import write_atomically
 from seedstudy.errors import UserError
+from seedstudy.owner import refuse_other_study, take_folder
 from seedstudy.runs import CURVE_SUFFIX, Ledger, RunRecord
 from seedstudy.study import Plan
 
@@ -53,7 +54,7 @@ def collect(plan: Plan, ledger_root: Path, output: Path) -> int:
     Raises
     ------
     UserError
-        A run has no record, runs were trained on different data, or the output cannot be written.
+        A run has no record, runs were trained on different data, or the output cannot be written or is another study's.
     """
     records, hashes = [], set[str]()
     for configuration in plan.configurations:
@@ -74,7 +75,9 @@ def collect(plan: Plan, ledger_root: Path, output: Path) -> int:
                     hashes.add(_data_sha256(record, ledger.path(seed)))
     if len(hashes) > 1:
         raise UserError(ledger_root, f"holds runs on {len(hashes)} different data sets; remove those of the older ones")
+    refuse_other_study(output.parent, plan)
     write_atomically(output, runs_csv(runs_table(records)))
+    take_folder(output.parent, plan)
     return len(records)
 
 

@@ -168,3 +168,14 @@ def test_benchmarks_of_a_plan_without_the_section_are_one_line(timed):
 def test_slurm_profile_plans(clone):
     shown = run("snakemake", "--profile", "profiles/slurm", "-n", "--configfile", "config/dgx.yaml", cwd=clone).stdout
     assert "gres=gpu:8" in shown
+
+
+def test_a_folder_of_results_belongs_to_one_study(with_runs):
+    (with_runs / "results" / ".study").write_text("default\n")
+    assert planned(with_runs, "tables")
+    text = (with_runs / "config" / "default.yaml").read_text()
+    (with_runs / "config" / "other.yaml").write_text(text.replace("name: default", "name: other"))
+    done = run("snakemake", "-n", "--configfile", "config/other.yaml", cwd=with_runs, check=False)
+    assert done.returncode == 1
+    problem = "results holds the study default; name another folder, or remove that one"
+    assert f"seedstudy: {with_runs}/config/other.yaml: output.results: {problem}" in done.stderr.splitlines()

@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(workflow.basedir)
 sys.path.insert(0, str(ROOT / "src"))
 
-from seedstudy import errors, hardware, study
+from seedstudy import errors, hardware, owner, study
 
 
 def checked_plan():
@@ -24,9 +24,11 @@ def checked_plan():
     # What runs elsewhere needs no cores here.
     here = workflow.resource_settings.nodes is None and workflow.workflow_settings.exec_mode.value == 0
     try:
-        return study.load_plan(path, study.usable_cores() if here else None)
+        plan = study.load_plan(path, study.usable_cores() if here else None)
+        owner.refuse_other_study(Path(plan.output.results), plan)
     except errors.UserError as error:
         sys.exit(f"seedstudy: {error}")
+    return plan
 
 
 def lacking_hardware():
