@@ -162,6 +162,9 @@ def slurm(folder: Path) -> Iterator[Cluster]:
     srun = folder / "bin" / "srun"
     srun.write_text(f'#!/bin/sh\nSLURM_CONF={conf} exec {shutil.which("srun")} "$@"\n')
     srun.chmod(0o755)
+    nvidia_smi = folder / "bin" / "nvidia-smi"
+    nvidia_smi.write_text("#!/bin/sh\nfor number in 0 1 2 3 4 5 6 7; do echo GPU-$number, A100; done\n")
+    nvidia_smi.chmod(0o755)
     path = os.pathsep.join([str(BIN), str(srun.parent), os.environ["PATH"]])
     cluster = Cluster(folder, {"SLURM_CONF": str(conf), "PATH": path}, {})
     try:

@@ -1,5 +1,6 @@
 """A copy of the project as a clone would be, and the smoke study trained once for all tests of it."""
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -41,10 +42,23 @@ def clone(tmp_path):
 
 @pytest.fixture(scope="session")
 def smoke(tmp_path_factory):
-    """Folder in which the smoke study ran undisturbed."""
-    folder = copy_of_checkout(tmp_path_factory.mktemp("smoke") / "clone")
-    run("snakemake", "--cores", "2", "--configfile", "config/smoke.yaml", cwd=folder)
+    """Folder in which the smoke study ran undisturbed, once for all processes of the tests; no test may change it."""
+    root = tmp_path_factory.getbasetemp()
+    root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
+    folder, done = root / "smoke", root / "smoke.done"
+    with (root / "smoke.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            copy_of_checkout(folder)
+            run("snakemake", "--cores", "2", "--configfile", "config/smoke.yaml", cwd=folder)
+            done.touch()
     return folder
+
+
+@pytest.fixture
+def finished(smoke, tmp_path):
+    """A copy of the finished study, for a test that changes it."""
+    return shutil.copytree(smoke, tmp_path / "clone")
 
 
 @pytest.fixture(scope="session")

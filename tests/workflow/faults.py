@@ -32,8 +32,9 @@ from .conftest import BIN, SMOKE, copy_of_checkout, fingerprints, run
 
 LOG = Path("benchmarks") / "faults.log"
 SIGNALS = (signal.SIGKILL, signal.SIGTERM)
-# `seedstudy train` is trainer and launcher in one; `light` is whatever else of ours runs: data, table of runs, pages.
-TARGETS = (*["snakemake"] * 3, *["launcher"] * 4, *["rank"] * 4, "light")
+# `seedstudy train` is trainer and launcher in one; `light` is whatever else of ours runs: data, table of runs, pages;
+# `everything` is all of them at once, as when the machine goes down.
+TARGETS = (*["snakemake"] * 3, *["launcher"] * 4, *["rank"] * 4, "light", "everything")
 LONGEST_WAIT = 8.0
 UNLIKE = ["train_seconds", "samples_per_second", "evaluation_seconds", "commit"]
 PLAN = ("--configfile", "config/faults.yaml")
@@ -80,13 +81,15 @@ class Study:
 
     def processes(self, target: str) -> list[psutil.Process]:
         """Those of a kind that run for this study."""
+        if target in ("snakemake", "everything") and self.ended():
+            return []
+        found = [psutil.Process(self.snakemake.pid)] if target in ("snakemake", "everything") else []
         if target == "snakemake":
-            return [] if self.ended() else [psutil.Process(self.snakemake.pid)]
-        found = []
+            return found
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
-                line = process.cmdline()
-                if process.cwd() == str(self.folder) and kind(line) == target:
+                ours = kind(process.cmdline())
+                if ours and target in (ours, "everything") and process.cwd() == str(self.folder):
                     found.append(process)
         return found
 
@@ -138,18 +141,21 @@ def strike(study: Study, rng: random.Random) -> tuple[str, str, str] | None:
         if study.ended():
             return None
         time.sleep(0.02)
-    victim = rng.choice(sorted(found, key=lambda process: process.pid))
+    found.sort(key=lambda process: process.pid)
+    victims = found if target == "everything" else [rng.choice(found)]
     records = len(list(study.folder.glob("ledger/*/seed-*.json")))
-    with contextlib.suppress(psutil.NoSuchProcess):
-        victim.send_signal(how)
-        if target == "snakemake":
-            try:
-                study.snakemake.wait(120)
-            except subprocess.TimeoutExpired:
-                study.snakemake.kill()
-                study.snakemake.wait()
-        return target, how.name, f"{wait:4.1f} s, {records:2d} records"
-    return None
+    hit = 0
+    for victim in victims:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            victim.send_signal(how)
+            hit += 1
+    if hit and target in ("snakemake", "everything"):
+        try:
+            study.snakemake.wait(120)
+        except subprocess.TimeoutExpired:
+            study.snakemake.kill()
+            study.snakemake.wait()
+    return (target, how.name, f"{wait:4.1f} s, {records:2d} records") if hit else None
 
 
 def kill_and_compare(kills: int, seed: int, root: Path, undisturbed: Path, say) -> Counter:
@@ -188,7 +194,7 @@ def kill_and_compare(kills: int, seed: int, root: Path, undisturbed: Path, say) 
             study.check()
             if hit:
                 hits[hit[:2]] += 1
-                say(f"{sum(hits.values()):3d}  study {number}  {hit[0]:9s} {hit[1]:7s} after {hit[2]}")
+                say(f"{sum(hits.values()):3d}  study {number}  {hit[0]:10s} {hit[1]:7s} after {hit[2]}")
         compare(study, undisturbed)
         kept = "with checkpoints" if number % 2 == 1 else "without checkpoints"
         say(

@@ -134,10 +134,8 @@ def set_back(folder):
         os.utime(found, ns=(ahead, ahead))
 
 
-def copy_without(smoke, plan, tmp_path, *runs):
-    """The undisturbed study as it was before some runs of it."""
-    folder = tmp_path / "clone"
-    shutil.copytree(smoke, folder)
+def without(folder, plan, *runs):
+    """A finished study as it was before some runs of it."""
     for name, seed in runs:
         digest = plan.configuration(name).run_digest
         Ledger(folder / "ledger", digest).path(seed).unlink()
@@ -227,12 +225,12 @@ def test_a_read_only_folder_is_one_line_and_data_there_can_be_trained_on(smoke, 
         assert (disk.folder / "pages" / name).stat().st_size
 
 
-def test_a_clock_set_back_by_a_day_changes_nothing(smoke, plan, tmp_path):
+def test_a_clock_set_back_by_a_day_changes_nothing(smoke, finished, plan):
     """All that is there lies a day ahead of the clock, as it does once the clock is set back by a day.
 
     Moving the files' times is the same as moving the clock: only the two are ever compared.
     """
-    folder = copy_without(smoke, plan, tmp_path, (ONE_RANK, 2))
+    folder = without(finished, plan, (ONE_RANK, 2))
     shutil.rmtree(folder / "build" / "smoke")
     set_back(folder)
     ledger = times(folder.glob("ledger/*/*.json"))
@@ -269,8 +267,8 @@ def test_what_is_removed_before_ranks_read_it_is_one_line(smoke, plan, tmp_path,
     assert str(error.value) == f"{tmp_path / removed}: {says}"
 
 
-def test_a_study_whose_files_are_removed_while_it_runs_goes_on_when_they_are_back(smoke, plan, tmp_path):
-    folder = copy_without(smoke, plan, tmp_path, (ONE_RANK, 1), (ANOTHER, 1))
+def test_a_study_whose_files_are_removed_while_it_runs_goes_on_when_they_are_back(smoke, finished, plan, tmp_path):
+    folder = without(finished, plan, (ONE_RANK, 1), (ANOTHER, 1))
     ledgers = {name: Ledger(folder / "ledger", plan.configuration(name).run_digest) for name in (ONE_RANK, ANOTHER)}
     seeds, runs = folder / "config" / "smoke-seeds.txt", folder / plan.output.results / "runs.csv"
     before = fingerprints(folder, plan)

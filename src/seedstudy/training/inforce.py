@@ -6,6 +6,7 @@ only compiled code can run, a product that rounds once or twice), not by the fla
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,9 @@ def prepare(configuration: Configuration, architecture: Architecture, threads: i
     gpus = tf.config.list_physical_devices("GPU")
     if architecture.device == "gpu":
         if local_rank >= len(gpus):
-            problem = f"rank {local_rank} of this machine finds {len(gpus)} GPU(s); one GPU for each rank is needed"
+            given = os.environ.get("CUDA_VISIBLE_DEVICES", "unset")
+            found = f"finds {len(gpus)} GPU(s), CUDA_VISIBLE_DEVICES is {given}"
+            problem = f"rank {local_rank} of this machine {found}; one GPU for each rank is needed"
             raise UserError(f"architectures.{configuration.architecture}", problem)
         tf.config.set_visible_devices(gpus[local_rank], "GPU")
         tf.config.experimental.set_memory_growth(gpus[local_rank], True)
