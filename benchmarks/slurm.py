@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,24 +21,23 @@ from report import publish
 sys.path.insert(0, str(ROOT))
 
 from tests.workflow.cluster import missing, slurm
-from tests.workflow.conftest import BIN, copy_of_checkout
+from tests.workflow.conftest import SMOKE, copy_of_checkout, run
 from tests.workflow.test_slurm import SNAKEMAKE
 
 from seedstudy.study import load_plan
 
 PLAN = ("--configfile", "config/smoke.yaml")
+LOCAL = ("snakemake", "--cores", "2")
 SHARE = 0.1
 
 
-def seconds(folder: Path, command: list[str], variables: dict[str, str]) -> float:
+def seconds(folder: Path, command: tuple[str, ...], variables: dict[str, str]) -> float:
     """Wall time of the smoke study in a new copy of the project whose data are prepared."""
     copy_of_checkout(folder)
-    environment = os.environ | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"} | variables
-    data = Path("build") / "data" / load_plan(ROOT / PLAN[1]).data_digest
-    quiet = {"cwd": folder, "env": environment, "check": True, "capture_output": True}
-    subprocess.run(["snakemake", "--cores", "2", str(data), *PLAN], **quiet)
+    data = Path("build") / "data" / load_plan(SMOKE).data_digest
+    run(*LOCAL, data, *PLAN, cwd=folder)
     began = time.perf_counter()
-    subprocess.run([*command, *PLAN], **quiet)
+    run(*command, *PLAN, cwd=folder, env=variables)
     return time.perf_counter() - began
 
 
@@ -52,13 +49,12 @@ def main() -> None:
     options = parser.parse_args()
     if lacking := missing():
         sys.exit(f"slurm: {lacking}")
-    jobs = len(load_plan(ROOT / PLAN[1]).configurations)
+    jobs = len(load_plan(SMOKE).configurations)
     found: dict[str, list[float]] = {"local": [], "Slurm": []}
     with tempfile.TemporaryDirectory() as folder, slurm(Path(folder) / "cluster") as cluster:
         for turn in range(options.turns):
-            local = ["snakemake", "--cores", "2"]
-            found["local"].append(seconds(Path(folder) / f"local{turn}", local, {}))
-            found["Slurm"].append(seconds(Path(folder) / f"slurm{turn}", list(SNAKEMAKE), cluster.variables))
+            found["local"].append(seconds(Path(folder) / f"local{turn}", LOCAL, {}))
+            found["Slurm"].append(seconds(Path(folder) / f"slurm{turn}", SNAKEMAKE, cluster.variables))
             print(
                 f"turn {turn + 1}: " + ", ".join(f"{name} {t[-1]:.0f} s" for name, t in found.items()), file=sys.stderr
             )

@@ -32,5 +32,17 @@ def refuse_other_study(folder: Path, plan: Plan) -> None:
 
 
 def take_folder(folder: Path, plan: Plan) -> None:
-    """Make a folder of results that of a plan's study."""
+    """Make a folder of results that of a plan's study.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the results; made when missing.
+    plan : Plan
+
+    Raises
+    ------
+    UserError
+        It cannot be written.
+    """
     write_atomically(folder / OWNER, f"{plan.name}\n")

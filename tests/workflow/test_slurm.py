@@ -80,7 +80,12 @@ def test_each_rank_is_given_a_gpu_of_the_node(clone, cluster):
     finally:
         study.kill()  # Its second and third attempts would say the same.
         study.wait()
-    jobs = trained(cluster)[before:]
+    # One that was just submitted again has no node yet.
+    deadline, jobs = time.monotonic() + 120, trained(cluster)[before:]
+    while not {job["JobState"] for job in jobs} <= {"FAILED", "COMPLETED"}:
+        assert time.monotonic() < deadline, jobs
+        time.sleep(0.2)
+        jobs = trained(cluster)[before:]
     assert {job["NodeList"] for job in jobs} == {"gpu1"}
     assert {re.search(r"gpu[:=](\d)", job["TresPerNode"])[1] for job in jobs} == {"1", "2"}
 

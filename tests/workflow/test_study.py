@@ -50,6 +50,30 @@ def test_a_seed_alone_is_bitwise_the_seed_in_a_batch_after_another(smoke, plan, 
     assert alone["provenance"]["in_force"]
 
 
+def test_a_study_killed_and_run_again_is_bitwise_the_undisturbed_one(smoke, plan, tmp_path):
+    folder = copy_of_checkout(tmp_path / "clone")
+    command = ["snakemake", "--cores", "2", *SMOKE_PLAN]
+    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    with open(tmp_path / "killed.log", "w") as log:
+        study = subprocess.Popen(
+            command, cwd=folder, stdout=log, stderr=log, start_new_session=True, env={**os.environ, "PATH": path}
+        )
+        deadline = time.monotonic() + 240
+        while not list(folder.glob("ledger/*/seed-*.json")) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        os.killpg(study.pid, signal.SIGKILL)
+        study.wait()
+    before = {path: path.stat().st_mtime_ns for path in folder.glob("ledger/*/seed-*.json")}
+    assert 1 <= len(before) < 16
+    run("snakemake", "--unlock", *SMOKE_PLAN, cwd=folder)
+    run(*command, cwd=folder)
+    assert {path: path.stat().st_mtime_ns for path in before} == before  # trained once, kept as they were
+    assert fingerprints(folder, plan) == fingerprints(smoke, plan)
+    unlike = ["train_seconds", "samples_per_second", "evaluation_seconds", "commit"]
+    tables = [pd.read_csv(root / plan.output.results / "runs.csv").drop(columns=unlike) for root in (folder, smoke)]
+    pd.testing.assert_frame_equal(*tables, check_exact=True)
+
+
 def test_nothing_is_left_to_do_and_a_lost_marker_repeats_its_job_alone(finished, plan):
     assert planned(finished, "all", *SMOKE_PLAN) == {}
     configuration = plan.configurations[0]
